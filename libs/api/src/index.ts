@@ -1,1 +1,2 @@
-export {};
+export * from './round/work.ts';
+export * from './round/result.ts';
