@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { liveSampleSchema, materialsSchema, roundResultSchema, taskKindSchema, workOrderSchema } from '@roundsman/api';
+
+/**
+ * Every message of the product: subject, schema, how it is delivered. Subjects are built and parsed only through
+ * `subjectOf` and `paramsOf` (subject.ts), which encode Kubernetes names (`.` becomes `_`) and let nothing else through.
+ * `{param}` is one token.
+ */
+export const prefix = 'rounds.v1';
+
+export interface CoreMessage<T> {
+  readonly delivery: 'core';
+  readonly subject: string;
+  readonly schema: z.ZodType<T>;
+}
+export interface StreamMessage<T> {
+  readonly delivery: 'stream';
+  readonly stream: StreamName;
+  readonly subject: string;
+  readonly schema: z.ZodType<T>;
+}
+export interface RequestMessage<Q, A> {
+  readonly delivery: 'request';
+  readonly subject: string;
+  readonly request: z.ZodType<Q>;
+  readonly reply: z.ZodType<A>;
+  /** Milliseconds a caller waits before it gives up. */
+  readonly timeoutMs: number;
+  readonly description: string;
+}
+
+export type StreamName = 'WORK' | 'RESULT' | 'REPORT' | 'DLQ';
+
+const core = <T>(subject: string, schema: z.ZodType<T>): CoreMessage<T> => ({ delivery: 'core', subject, schema });
+const stream = <T>(name: StreamName, subject: string, schema: z.ZodType<T>): StreamMessage<T> => ({ delivery: 'stream', stream: name, subject, schema });
+const request = <Q, A>(subject: string, q: z.ZodType<Q>, a: z.ZodType<A>, timeoutMs: number, description: string): RequestMessage<Q, A> => ({
+  delivery: 'request',
+  subject,
+  request: q,
+  reply: a,
+  timeoutMs,
+  description,
+});
+
+/** Any stored object as it travels; its kind's own schema has been checked by intake. */
+export const objectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional(), uid: z.string().optional(), resourceVersion: z.string().optional() }),
+});
+export type WireObject = z.infer<typeof objectSchema>;
+
+/** Stored-resource key: plural, and the group after a dot when there is one: `configmaps`, `netreaches.roundsman.io`. */
+const resource = z.string().min(1);
+
+export const writeSchema = z.object({
+  operation: z.enum(['create', 'update', 'updateStatus', 'delete']),
+  resource,
+  namespace: z.string().optional(),
+  /** Absent only for create with `metadata.generateName`. */
+  name: z.string().optional(),
+  /** The whole object (create, update, updateStatus). `metadata.resourceVersion`, when set, must match. */
+  object: z.record(z.string(), z.unknown()).optional(),
+  /** delete: refuse unless it matches. */
+  preconditions: z.object({ uid: z.string().optional(), resourceVersion: z.string().optional() }).optional(),
+  /** The API group and version the caller wrote in, when it is a view (`kdoctor.io/v1beta1`); the stored form otherwise. */
+  view: z.string().optional(),
+  fieldValidation: z.enum(['Strict', 'Warn', 'Ignore']).default('Strict'),
+  fieldManager: z.string().optional(),
+  dryRun: z.boolean().default(false),
+  /** Who asked, for the audit log. */
+  user: z.string().optional(),
+});
+export type Write = z.input<typeof writeSchema>;
+
+export const changeSchema = z.object({
+  type: z.enum(['ADDED', 'MODIFIED', 'DELETED']),
+  version: z.number().int().positive(),
+  /** The change before this one, over all resources (version - 1: versions have no gaps). */
+  previous: z.number().int().nonnegative(),
+  /** The change before this one in the same resource; 0 for the first since intake started. */
+  previousOfResource: z.number().int().nonnegative(),
+  resource,
+  namespace: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  /** After the change; for DELETED as it was, with the version of the deletion. */
+  object: objectSchema,
+});
+export type Change = z.infer<typeof changeSchema>;
+
+export const messages = {
+  change: core(`${prefix}.change.{resource}.{namespace}.{name}`, changeSchema),
+  changeHead: core(`${prefix}.change-head`, z.object({ version: z.number().int(), ofResource: z.record(z.string(), z.number().int()) })),
+
+  work: stream('WORK', `${prefix}.work.{runner}.{kind}.{taskUid}.{round}`, workOrderSchema),
+  result: stream('RESULT', `${prefix}.result.{runner}.{kind}.{taskUid}.{round}`, roundResultSchema),
+  report: stream(
+    'REPORT',
+    `${prefix}.report.{kind}.{namespace}.{task}`,
+    z.object({
+      kind: taskKindSchema,
+      namespace: z.string(),
+      task: z.string(),
+      taskUid: z.string(),
+      round: z.number().int(),
+      roundStart: z.iso.datetime(),
+      closedAt: z.iso.datetime(),
+      state: z.enum(['succeeded', 'failed', 'canceled']),
+      verdict: z.looseObject({ state: z.string(), summary: z.string() }),
+      totals: z.object({ planned: z.number(), sent: z.number(), succeeded: z.number(), failed: z.number(), unsent: z.number() }),
+      nodes: z.object({ succeeded: z.array(z.string()), failed: z.array(z.string()), missing: z.array(z.object({ node: z.string(), runner: z.string(), reason: z.string() })) }),
+    }),
+  ),
+  live: core(`${prefix}.live.{kind}.{namespace}.{task}.{node}`, liveSampleSchema),
+
+  nodeBeat: core(
+    `${prefix}.beat.{node}`,
+    z.object({
+      node: z.string(),
+      /** Changes with every start of the agent. */
+      instance: z.string(),
+      sentAt: z.iso.datetime(),
+      addresses: z.array(z.object({ type: z.enum(['InternalIP', 'Hostname']), address: z.string() })),
+      capacity: z.record(z.string(), z.string()),
+      allocatable: z.record(z.string(), z.string()),
+      nodeInfo: z.record(z.string(), z.string()),
+      labels: z.record(z.string(), z.string()),
+      conditions: z.array(z.object({ type: z.string(), status: z.enum(['True', 'False', 'Unknown']), reason: z.string(), message: z.string() })),
+    }),
+  ),
+  runnerBeat: core(
+    `${prefix}.beat.{node}.{runner}`,
+    z.object({
+      runner: z.string(),
+      node: z.string(),
+      runtime: z.string(),
+      instance: z.string(),
+      sentAt: z.iso.datetime(),
+      version: z.string(),
+      /** False while it starts or drains. */
+      ready: z.boolean(),
+      reason: z.string().optional(),
+      /** Addresses on which the echo target listens, one per family. */
+      addresses: z.array(z.object({ family: z.enum(['v4', 'v6']), address: z.string() })),
+      /** http, https, dns (UDP and TCP), dot, udp -> port. */
+      ports: z.record(z.string(), z.number().int()),
+      running: z.array(z.object({ taskUid: z.string(), round: z.number().int() })),
+      /** Requests per second it may be asked for, all rounds together. */
+      capacityQps: z.number(),
+    }),
+  ),
+  nodeCancel: core(`${prefix}.node.{node}.cancel`, z.object({ taskUid: z.string(), round: z.number().int().optional(), reason: z.string() })),
+
+  dlq: stream(
+    'DLQ',
+    `${prefix}.dlq.{stream}.{consumer}.{reason}`,
+    z.object({ subject: z.string(), reason: z.string(), message: z.string(), deliveries: z.number().int(), data: z.string() }),
+  ),
+
+  write: request(`${prefix}.svc.intake.write`, writeSchema, z.object({ object: objectSchema, warnings: z.array(z.string()) }), 10_000, 'Admit and commit one write of an object'),
+  get: request(
+    `${prefix}.svc.intake.get`,
+    z.object({ resource, namespace: z.string().optional(), name: z.string() }),
+    objectSchema,
+    5_000,
+    'One object by name',
+  ),
+  list: request(
+    `${prefix}.svc.intake.list`,
+    z.object({ resource, namespace: z.string().optional(), labelSelector: z.string().optional(), limit: z.number().int().positive().max(1000).default(500), after: z.string().optional() }),
+    z.object({ version: z.number().int(), items: z.array(objectSchema), next: z.string().optional() }),
+    10_000,
+    'Objects of one resource, and the version to watch from',
+  ),
+  changes: request(
+    `${prefix}.svc.intake.changes`,
+    z.object({ since: z.number().int().nonnegative(), resource: resource.optional(), limit: z.number().int().positive().max(1000).default(500) }),
+    z.object({ head: z.number().int(), changes: z.array(changeSchema), more: z.boolean() }),
+    10_000,
+    'Changes after a version, in order; 410 when they were trimmed',
+  ),
+  materials: request(
+    `${prefix}.svc.scheduler.materials.{runner}`,
+    z.object({ taskUid: z.string(), round: z.number().int() }),
+    materialsSchema,
+    5_000,
+    'TLS files and body for a round that is assigned to this runner',
+  ),
+  committed: request(
+    `${prefix}.svc.reporter.committed.{runner}`,
+    z.object({ rounds: z.array(z.object({ taskUid: z.string(), round: z.number().int() })).max(500) }),
+    z.object({ committed: z.array(z.object({ taskUid: z.string(), round: z.number().int() })) }),
+    5_000,
+    'Which of these rounds of this runner are safely in Postgres',
+  ),
+} as const;
+export type Messages = typeof messages;
+
+/** Streams and their limits. Retries and dead letters are the consumers' business (consumers.ts). */
+export const streams: Record<StreamName, { subjects: string[]; retention: 'workqueue' | 'limits'; maxAgeMs: number; maxBytes: number; maxMsgSize: number; duplicateWindowMs: number; maxMsgsPerSubject?: number }> = {
+  WORK: { subjects: [`${prefix}.work.>`], retention: 'workqueue', maxAgeMs: 0, maxBytes: 256 << 20, maxMsgSize: 4 << 20, duplicateWindowMs: 120_000, maxMsgsPerSubject: 1 },
+  RESULT: { subjects: [`${prefix}.result.>`], retention: 'workqueue', maxAgeMs: 0, maxBytes: 1 << 30, maxMsgSize: 1 << 20, duplicateWindowMs: 600_000 },
+  REPORT: { subjects: [`${prefix}.report.>`], retention: 'limits', maxAgeMs: 72 * 3_600_000, maxBytes: 256 << 20, maxMsgSize: 1 << 20, duplicateWindowMs: 600_000 },
+  DLQ: { subjects: [`${prefix}.dlq.>`], retention: 'limits', maxAgeMs: 30 * 86_400_000, maxBytes: 256 << 20, maxMsgSize: 1 << 20, duplicateWindowMs: 600_000 },
+};
