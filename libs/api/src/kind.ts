@@ -1,0 +1,70 @@
+import type { z } from 'zod';
+import type { KubeObject } from './meta.ts';
+
+/** A column of `kubectl get`; priority 0 is always shown, 1 only with -o wide. */
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description: string;
+  readonly priority: 0 | 1;
+  /** The cell; `now` is milliseconds since the epoch (ages). */
+  readonly cell: (object: KubeObject, now: number) => string | number | boolean | null;
+}
+
+/** One thing wrong with an object, as in Status.details.causes: `field` is a path such as `spec.request.qps`. */
+export interface Cause {
+  readonly field: string;
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueNotSupported' | 'FieldValueForbidden' | 'FieldValueDuplicate' | 'FieldValueTooLong';
+  readonly message: string;
+}
+
+/** What semantic rules may look at besides the object itself. */
+export interface AdmissionContext {
+  /** The stored object on update. */
+  readonly old?: KubeObject;
+  /** `kdoctor.io/v1beta1` when the write came through that view: what the cluster cannot do yet is then a warning, not an error. */
+  readonly view?: string;
+  /** A stored object by resource key, for rules that look at others. */
+  readonly get: (resource: string, namespace: string | undefined, name: string) => KubeObject | undefined;
+  readonly list: (resource: string) => readonly KubeObject[];
+  readonly limits: Limits;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Configured ceilings; each refusal names the one it hit. */
+export interface Limits {
+  /** Highest qps a task may ask of one runner, over all its targets. */
+  readonly maxQpsPerRunner: number;
+  readonly maxRequestsPerRound: number;
+  readonly maxBodyBytes: number;
+}
+
+/** A kind: one file in `kinds/`, registered in `registry.ts`. Adding a kind is that file and one line. */
+export interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  /** The whole object, metadata included; descriptions in it become `kubectl explain` and OpenAPI. Fills defaults when parsed. */
+  readonly schema: z.ZodType;
+  readonly hasStatus: boolean;
+  readonly columns: readonly Column[];
+  /** Paths usable in field selectors besides metadata.name and metadata.namespace. */
+  readonly fieldSelectors: readonly string[];
+  /** Rules a schema cannot say. */
+  readonly validate?: (object: KubeObject, context: AdmissionContext) => { causes: Cause[]; warnings: string[] };
+  /** Members of the spec (or whole top-level members) whose change bumps `metadata.generation`; default: `spec`. */
+  readonly generationOf?: (object: KubeObject) => unknown;
+  /** Only the product's own services may write it (a person may read and delete). */
+  readonly internal?: boolean;
+}
+
+/** `configmaps`, `netreaches.roundsman.io`: the key under which the store and the bus know a kind. */
+export const resourceKey = (kind: Pick<Kind, 'group' | 'plural'>): string => (kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`);
+export const apiVersionOf = (kind: Pick<Kind, 'group' | 'version'>): string => (kind.group === '' ? kind.version : `${kind.group}/${kind.version}`);

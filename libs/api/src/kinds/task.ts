@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { conditionSchema, type KubeObject } from '../meta.ts';
+import type { TaskKind } from '../round/work.ts';
+
+export const roundStates = ['notstarted', 'ongoing', 'succeed', 'fail', 'canceled'] as const;
+
+/** One round in a task's history, newest first; field names as in kdoctor. */
+export const roundRecordSchema = z.object({
+  roundNumber: z.number().int().describe('Number of the round, from 1'),
+  status: z.enum(roundStates),
+  failureReason: z.string().optional().describe('What is broken, in words'),
+  startTimeStamp: z.string(),
+  deadLineTimeStamp: z.string(),
+  endTimeStamp: z.string().optional(),
+  duration: z.string().optional().describe('Go duration string'),
+  expectedActorNumber: z.number().int().optional().describe('Runners expected to report'),
+  succeedAgentNodeList: z.array(z.string()),
+  failedAgentNodeList: z.array(z.string()),
+  notReportAgentNodeList: z.array(z.string()),
+});
+export type RoundRecord = z.infer<typeof roundRecordSchema>;
+
+/** Status of every task kind. Condition types: Scheduled, Progressing, Complete, Healthy, Suspended. */
+export const taskStatusSchema = z.object({
+  observedGeneration: z.number().int().optional(),
+  expectedRound: z.number().int().optional().describe('Rounds this task will run; -1 for ever'),
+  doneRound: z.number().int().optional().describe('Rounds that are closed'),
+  finish: z.boolean().optional(),
+  finishTime: z.string().optional(),
+  lastRoundStatus: z.enum(['succeed', 'fail', 'canceled', 'unknown']).optional(),
+  nextRoundTime: z.string().optional(),
+  /** Value of the run-now annotation that has been acted on. */
+  handledRunNow: z.string().optional(),
+  handledCancel: z.string().optional(),
+  history: z.array(roundRecordSchema).optional(),
+  conditions: z.array(conditionSchema).optional(),
+  resource: z
+    .object({ runtimeName: z.string(), runtimeType: z.string(), runtimeStatus: z.string(), serviceNameV4: z.string().optional(), serviceNameV6: z.string().optional() })
+    .optional(),
+});
+export type TaskStatus = z.infer<typeof taskStatusSchema>;
+
+/** A round of a task as an object: spec is the scheduler's assignment, status how the reporter closed it. */
+export const roundSpecSchema = z.object({
+  taskRef: z.object({ kind: z.enum(['NetReach', 'AppHttpHealthy', 'NetDNS']), resource: z.string(), namespace: z.string(), name: z.string(), uid: z.string(), generation: z.number().int() }),
+  number: z.number().int().positive(),
+  startTime: z.string(),
+  deadline: z.string(),
+  /** The task's spec as it was when the round was made. */
+  taskSpec: z.record(z.string(), z.unknown()),
+  /** Who must report; a runner that was not ready is listed with the reason and recorded as missing. */
+  runners: z.array(z.object({ runner: z.string(), node: z.string(), notReady: z.string().optional() })),
+  /** `schedule`, `run-now`, or `missed`: its time passed while nothing could run it; recorded, never sent. */
+  trigger: z.enum(['schedule', 'run-now', 'missed']),
+  /** Parts of the task this cluster cannot test yet, in words; named in the report. */
+  notTested: z.array(z.string()).optional(),
+  /** Set when the round must end early. */
+  cancel: z.boolean().optional(),
+});
+export type RoundSpec = z.infer<typeof roundSpecSchema>;
+export const roundStatusSchema = z.object({
+  state: z.enum(['ongoing', 'succeed', 'fail', 'canceled', 'missed']),
+  closedAt: z.string().optional(),
+  summary: z.string().optional(),
+  succeeded: z.array(z.string()).optional().describe('Nodes'),
+  failed: z.array(z.string()).optional(),
+  missing: z.array(z.object({ node: z.string(), runner: z.string(), reason: z.string() })).optional(),
+});
+export type RoundStatus = z.infer<typeof roundStatusSchema>;
+export type Round = KubeObject<RoundSpec, RoundStatus>;
+
+/** A probe-runner, kept by the runner registry from its heartbeats. */
+export const runnerStatusSchema = z.object({
+  node: z.string(),
+  runtime: z.string(),
+  instance: z.string(),
+  version: z.string(),
+  ready: z.boolean(),
+  reason: z.string().optional(),
+  addresses: z.array(z.object({ family: z.enum(['v4', 'v6']), address: z.string() })),
+  ports: z.record(z.string(), z.number().int()),
+  capacityQps: z.number(),
+  lastTransitionTime: z.string(),
+});
+export type RunnerStatus = z.infer<typeof runnerStatusSchema>;
+export type Runner = KubeObject<Record<string, never>, RunnerStatus>;
+
+/** Stored resource key of each task kind. */
+export const taskResources: Record<TaskKind, string> = {
+  NetReach: 'netreaches.roundsman.io',
+  AppHttpHealthy: 'apphttphealthies.roundsman.io',
+  NetDNS: 'netdnses.roundsman.io',
+};
+export const taskAnnotations = { runNow: 'roundsman.io/run-now', cancel: 'roundsman.io/cancel' } as const;
+/** Label on rounds, reports and events: the task they belong to. */
+export const taskLabels = { kind: 'roundsman.io/task-kind', name: 'roundsman.io/task', uid: 'roundsman.io/task-uid', round: 'roundsman.io/round' } as const;
+
+/** Deterministic: creating a round twice is the same round. */
+export const roundObjectName = (kind: TaskKind, taskName: string, taskUid: string, round: number): string =>
+  `${kind.toLowerCase()}-${taskName}-${taskUid.slice(0, 8)}-${round}`;
