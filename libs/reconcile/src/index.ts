@@ -1,1 +1,1 @@
-export {};
+export { Expired, type ObjectSource } from './source.ts';
