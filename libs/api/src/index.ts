@@ -4,3 +4,4 @@ export * from './kinds/task.ts';
 export * from './kinds/spec.ts';
 export * from './round/work.ts';
 export * from './round/result.ts';
+export * from './round/verdict.ts';
