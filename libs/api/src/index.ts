@@ -5,3 +5,4 @@ export * from './kinds/spec.ts';
 export * from './round/work.ts';
 export * from './round/result.ts';
 export * from './round/verdict.ts';
+export * from './kinds/report.ts';
