@@ -5,4 +5,6 @@ export * from './kinds/spec.ts';
 export * from './round/work.ts';
 export * from './round/result.ts';
 export * from './round/verdict.ts';
+export * from './schedule.ts';
+export * from './errors.ts';
 export * from './kinds/report.ts';
