@@ -5,7 +5,7 @@ import type { Change } from '@roundsman/bus';
 export interface ObjectSource {
   /** All objects of a resource and the version to follow from. */
   list(resource: string): Promise<{ version: number; items: KubeObject[] }>;
-  /** Changes after `since`, in order; at most `limit`, `more` says there are others. Throws Expired when they were trimmed. */
+  /** Changes after `since`, in order; at most `limit`, `more` says there are others; when not, nothing up to `head` is missing. Throws Expired when they were trimmed. */
   changes(since: number, options: { resource?: string; limit: number }): Promise<{ head: number; changes: Change[]; more: boolean }>;
 }
 
