@@ -19,7 +19,7 @@ export class DistributionCollector {
     this.histogram.add(value);
   }
 
-  merge(other: Distribution): void {
+  merge(other: Distribution | DistributionCollector): void {
     if (other.count === 0) return;
     if (this.count === 0 || other.minUs < this.minUs) this.minUs = other.minUs;
     if (other.maxUs > this.maxUs) this.maxUs = other.maxUs;

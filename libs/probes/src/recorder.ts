@@ -23,6 +23,8 @@ export class Recorder {
   readonly #replyCodes: Record<string, number> = {};
   readonly #phases = new Map<PhaseName, Phase>();
   readonly #failures: Failure[] = [];
+  /** Wall clock minus the steady clock, taken afresh for each round: the two drift apart over days. */
+  readonly #epoch = Date.now() - performance.now();
 
   /** A request leaves now that was due at `intended`. */
   leave(intended: number, now: number): void {
@@ -45,7 +47,7 @@ export class Recorder {
     this.failed += count;
     this.errors[code] = (this.errors[code] ?? 0) + count;
     if (this.#failures.length >= maxFailures) return;
-    const at = new Date(performance.timeOrigin + intended).toISOString();
+    const at = new Date(this.#epoch + intended).toISOString();
     this.#failures.push({ at, code, message: message.slice(0, 500), latencyUs: Math.max(0, Math.round((now - intended) * 1000)) });
   }
 
@@ -82,8 +84,8 @@ export class Recorder {
       method: describe.method,
       ...(target.node === undefined ? {} : { targetNode: target.node }),
       ...(family === undefined ? {} : { family }),
-      startedAt: new Date(performance.timeOrigin + startedAt).toISOString(),
-      endedAt: new Date(performance.timeOrigin + performance.now()).toISOString(),
+      startedAt: new Date(this.#epoch + startedAt).toISOString(),
+      endedAt: new Date(this.#epoch + performance.now()).toISOString(),
       planned,
       sent: this.sent,
       unsent,

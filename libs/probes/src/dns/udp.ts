@@ -1,0 +1,66 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { classify } from '../errors.ts';
+import type { Pinned } from '../resolve.ts';
+import { answersQuestion, readReply } from './message.ts';
+import type { Query, QueryCarrier, QueryOutcomes } from './query.ts';
+
+/** One connected UDP socket: only the server's datagrams arrive, and a closed port shows as an error. */
+export class UdpChannel implements QueryCarrier {
+  readonly #socket: Socket;
+  readonly #outcomes: QueryOutcomes;
+  readonly #underway = new Set<Query>();
+  #waiting: Query[] | undefined = [];
+  #closed = false;
+
+  constructor(to: Pinned, outcomes: QueryOutcomes) {
+    this.#outcomes = outcomes;
+    this.#socket = createSocket({ type: to.family === 6 ? 'udp6' : 'udp4', recvBufferSize: 1 << 20 });
+    this.#socket.on('message', (message) => this.#message(message));
+    this.#socket.on('error', (error) => this.#error(error));
+    this.#socket.connect(to.port, to.address, (error?: Error) => {
+      if (this.#closed || error !== undefined) return;
+      const waiting = this.#waiting ?? [];
+      this.#waiting = undefined;
+      for (const query of waiting) this.#socket.send(query.message);
+    });
+  }
+
+  send(query: Query, now: number): void {
+    query.carrier = this;
+    query.sentAt = now;
+    this.#underway.add(query);
+    if (this.#waiting === undefined) this.#socket.send(query.message);
+    else this.#waiting.push(query);
+  }
+
+  forget(query: Query): boolean {
+    this.#underway.delete(query);
+    return false;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#socket.close();
+  }
+
+  #message(message: Buffer): void {
+    const reply = readReply(message);
+    // Not a reply, or one that nobody waits for any more: the query it was meant for has timed out and was counted.
+    const query = reply === undefined ? undefined : this.#outcomes.find(reply.id);
+    if (query === undefined || !this.#underway.has(query) || !answersQuestion(message, query.message)) return;
+    this.#underway.delete(query);
+    this.#outcomes.reply(query, message, performance.now(), false);
+  }
+
+  /** The error names no query. It tells about the server's address or port, so it is true of all that were sent to it. */
+  #error(error: NodeJS.ErrnoException): void {
+    if (this.#closed) return;
+    const now = performance.now();
+    const { code, message } = classify(error, 'exchange');
+    const failed = [...this.#underway];
+    this.#underway.clear();
+    if (this.#waiting !== undefined) this.#waiting = [];
+    for (const query of failed) this.#outcomes.failure(query, now, code, message);
+  }
+}

@@ -1,0 +1,134 @@
+import type { HttpTarget, Materials, ProbeErrorCode, SuccessCondition } from '@roundsman/api';
+import { Deadlines } from '../deadlines.ts';
+import type { Lane, Limits, Prepared, Prober } from '../probe.ts';
+import type { Pinned } from '../resolve.ts';
+import { Connection, type ConnectionPool } from './connection.ts';
+import type { Exchange } from './exchange.ts';
+import { buildRequest, portOf, type HttpRequest } from './request.ts';
+
+/**
+ * HTTP/1.1 over plain sockets or TLS, HTTP/2 by ALPN over TLS. Connections are kept within the round; redirects are not
+ * followed. Any complete response counts as good when its status is `expect.statusCode`, or 200..399 without one.
+ */
+export function prepareHttp(target: HttpTarget, expect: SuccessCondition, materials: Materials): Prepared {
+  const request = buildRequest(target, materials);
+  return {
+    address: target.url,
+    method: target.method,
+    host: target.connect?.host ?? request.url.hostname,
+    port: target.connect?.port ?? portOf(request.url),
+    open: (pinned, lane, timeoutMs, limits) => new HttpProber(request, expect.statusCode, pinned, lane, timeoutMs, limits),
+  };
+}
+
+class HttpProber implements Prober, ConnectionPool {
+  inFlight = 0;
+  readonly #request: HttpRequest;
+  readonly #statusCode: number | undefined;
+  readonly #pinned: Pinned;
+  readonly #lane: Lane;
+  readonly #limits: Limits;
+  readonly #timeoutMs: number;
+  readonly #deadlines: Deadlines<Exchange>;
+  readonly #connections = new Set<Connection>();
+  /** The one that was used last is taken first, so that no more are kept alive than needed. */
+  readonly #idle: Connection[] = [];
+  readonly #spare: Exchange[] = [];
+
+  constructor(request: HttpRequest, statusCode: number | undefined, pinned: Pinned, lane: Lane, timeoutMs: number, limits: Limits) {
+    this.#request = request;
+    this.#statusCode = statusCode;
+    this.#pinned = pinned;
+    this.#lane = lane;
+    this.#limits = limits;
+    this.#timeoutMs = timeoutMs;
+    this.#deadlines = new Deadlines(timeoutMs, (exchange, now) => this.#expired(exchange, now));
+  }
+
+  hasRoom(): boolean {
+    return this.#idle.length > 0 || this.#connections.size < this.#limits.connections;
+  }
+
+  start(intended: number, now: number): void {
+    const exchange = this.#spare.pop() ?? newExchange();
+    exchange.intended = intended;
+    exchange.writtenAt = now;
+    exchange.retried = false;
+    this.inFlight += 1;
+    this.#deadlines.add(exchange, now);
+    const kept = this.#idle.pop();
+    if (kept === undefined) this.#connect(exchange, now);
+    else kept.send(exchange, now);
+  }
+
+  cancel(): void {
+    const now = performance.now();
+    this.#deadlines.drain((exchange) => {
+      exchange.carrier?.abandon(exchange);
+      this.failure(exchange, now, 'canceled', 'the round was canceled');
+    });
+  }
+
+  close(): void {
+    this.#deadlines.stop();
+    for (const connection of this.#connections) connection.close();
+    this.#idle.length = 0;
+  }
+
+  idle(connection: Connection): void {
+    this.#idle.push(connection);
+  }
+
+  closed(connection: Connection): void {
+    this.#connections.delete(connection);
+    const at = this.#idle.lastIndexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  success(exchange: Exchange, now: number, status: number, bytes: number): void {
+    const { record } = this.#lane;
+    record.bytes += bytes;
+    record.statusCode(status);
+    const expected = this.#statusCode;
+    if (expected === undefined ? status >= 200 && status < 400 : status === expected) record.success(exchange.intended, now);
+    else record.failure(exchange.intended, now, 'status', `status ${status}, expected ${expected ?? '200 to 399'}`);
+    this.#end(exchange, now);
+  }
+
+  failure(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, bytes = 0): void {
+    this.#lane.record.bytes += bytes;
+    this.#lane.record.failure(exchange.intended, now, code, message);
+    this.#end(exchange, now);
+  }
+
+  lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string): void {
+    if (exchange.retried || !this.#request.idempotent) {
+      this.failure(exchange, now, code, message);
+      return;
+    }
+    exchange.retried = true;
+    this.#connect(exchange, now);
+  }
+
+  #connect(exchange: Exchange, now: number): void {
+    this.#connections.add(new Connection(this.#pinned, this.#request, this.#lane.record, this, exchange, now));
+  }
+
+  #expired(exchange: Exchange, now: number): void {
+    const making = exchange.carrier?.abandon(exchange) ?? false;
+    if (making) this.failure(exchange, now, 'connect-timeout', `no connection within ${this.#timeoutMs} ms`);
+    else this.failure(exchange, now, 'timeout', exchange.firstByteAt === 0 ? `no answer within ${this.#timeoutMs} ms` : `no complete answer within ${this.#timeoutMs} ms`);
+  }
+
+  #end(exchange: Exchange, now: number): void {
+    this.#deadlines.remove(exchange);
+    exchange.carrier = undefined;
+    this.#spare.push(exchange);
+    this.inFlight -= 1;
+    this.#lane.ended(now);
+  }
+}
+
+function newExchange(): Exchange {
+  return { intended: 0, writtenAt: 0, firstByteAt: 0, retried: false, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
+}

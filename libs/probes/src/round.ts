@@ -1,0 +1,205 @@
+import type { DnsTarget, HttpTarget, LiveSample, Materials, ProbeTarget, RequestBudget, Starvation, SuccessCondition, TargetResult, WorkOrder } from '@roundsman/api';
+import { DistributionCollector } from '@roundsman/measure';
+import { prepareDns } from './dns/probe.ts';
+import { ProbeError } from './errors.ts';
+import { prepareHttp } from './http/probe.ts';
+import { Pacer } from './pacer.ts';
+import { compilePolicy, type Policy } from './policy.ts';
+import type { Limits, Prepared, Probe } from './probe.ts';
+import { pin, type Pinned } from './resolve.ts';
+import { startStarvationMeter } from './starvation.ts';
+import { TargetRun } from './target-run.ts';
+
+/** Every probe kind. Adding one is one folder and one line here. */
+export const probes: { http: Probe<HttpTarget>; dns: Probe<DnsTarget> } = { http: prepareHttp, dns: prepareDns };
+
+/** How long after the end of the schedule its last requests may still leave, milliseconds. */
+export const sendGraceMs = 100;
+/** How long names may take to resolve at the start of a round, milliseconds. */
+export const resolveTimeoutMs = 5000;
+/** What a whole round may take of the runner; divided among its targets. */
+const roundConnections = 2048;
+export const defaultLimits: Limits = { connections: 128, inFlight: 2048 };
+
+/** The numbers of a live sample; who runs the round adds whose it is. */
+export type RoundProgress = Pick<LiveSample, 'progress' | 'targets' | 'planned' | 'sent' | 'succeeded' | 'failed' | 'p50Us' | 'p99Us' | 'errors'>;
+
+export interface ProbeContext {
+  /** Ends the round at once; what was measured so far is the result. */
+  signal: AbortSignal;
+  /** Absent: link-local addresses are forbidden, everything else is open. */
+  policy?: Policy;
+  /** Called about once a second while the round runs, and once at its end. */
+  onProgress?: (progress: RoundProgress) => void;
+  progressIntervalMs?: number;
+  /** Per target. Absent: `defaultLimits`, less when the round has many targets. */
+  limits?: Partial<Limits>;
+}
+
+export interface RoundOutcome {
+  state: 'ok' | 'failed' | 'canceled';
+  /** In words; absent when ok. */
+  reason?: string;
+  startedAt: string;
+  endedAt: string;
+  /** In the order of the work order. */
+  targets: TargetResult[];
+  starvation: Starvation;
+}
+
+/** The exact number of requests of a budget: whole ones of `qps * duration`, at least one. */
+export function plannedRequests(budget: RequestBudget): number {
+  return Math.max(1, Math.floor((budget.qps * budget.durationMs) / 1000 + 1e-9));
+}
+
+/**
+ * Runs one round: all targets at the same time, each with the whole budget, open loop, evenly spaced, the targets' sends
+ * spread over the interval. Whatever is met on the wire is part of the result. Rejects only for wrong set-up (a URL that is
+ * none, TLS files that cannot be read, missing materials), before anything is sent.
+ */
+export async function runRound(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>, materials: Materials, ctx: ProbeContext): Promise<RoundOutcome> {
+  const budget = order.request;
+  const planned = plannedRequests(budget);
+  const runs = order.targets.map((target) => {
+    const prepared = prepare(target, order.expect, materials);
+    return { prepared, run: new TargetRun(target, prepared, planned) };
+  });
+  const startedAt = performance.now();
+  const startedWall = new Date().toISOString();
+  const meter = startStarvationMeter();
+  const reporting = reportProgress(runs.map(({ run }) => run), planned * runs.length, ctx);
+  let pacer: Pacer | undefined;
+  const cancel = (): void => {
+    pacer?.stop();
+    for (const { run } of runs) run.cancel();
+  };
+  ctx.signal.addEventListener('abort', cancel, { once: true });
+  let starvation: Starvation;
+  try {
+    const pinned = await pinAll(runs.map(({ prepared }, i) => ({ prepared, target: order.targets[i]! })), ctx);
+    const interval = 1000 / budget.qps;
+    const start = performance.now();
+    const limits = limitsFor(runs.length, ctx.limits);
+    const ready: TargetRun[] = [];
+    runs.forEach(({ run }, i) => {
+      const where = pinned[i]!;
+      if (where instanceof ProbeError) {
+        run.refuse(where);
+        return;
+      }
+      const offset = start + (interval * ready.length) / runs.length;
+      run.begin(where, (slot) => offset + slot * interval, budget.timeoutMs, limits);
+      ready.push(run);
+    });
+    if (!ctx.signal.aborted && ready.length > 0) {
+      // One loop for all targets: slot g belongs to target g mod n. Targets that cannot be addressed keep their gaps.
+      const lanes = runs.length;
+      pacer = new Pacer({ start, interval: interval / lanes, count: planned * lanes }, (slot) => ready[slot % lanes]?.due());
+      const ending = setTimeout(() => ready.forEach((run) => run.endSending()), budget.durationMs + sendGraceMs);
+      await Promise.all([pacer.run(), ...ready.map((run) => run.finished())]);
+      clearTimeout(ending);
+    }
+  } finally {
+    ctx.signal.removeEventListener('abort', cancel);
+    starvation = meter.stop();
+    reporting.stop();
+  }
+  const targets = runs.map(({ run }) => run.result(startedAt, order.expect));
+  const bad = targets.filter((target) => !target.ok);
+  const ended = { startedAt: startedWall, endedAt: new Date().toISOString(), targets, starvation };
+  if (ctx.signal.aborted) return { state: 'canceled', reason: 'the round was canceled', ...ended };
+  if (targets.length === 0) return { state: 'failed', reason: 'the round has no target', ...ended };
+  if (bad.length === 0) return { state: 'ok', ...ended };
+  return { state: 'failed', reason: `${bad.length} of ${targets.length} targets failed; ${bad[0]!.target}: ${bad[0]!.reason}`, ...ended };
+}
+
+/** Runs the whole budget against one target. See `runRound`. */
+export async function runTarget(target: ProbeTarget, budget: RequestBudget, expect: SuccessCondition, materials: Materials, ctx: ProbeContext): Promise<TargetResult> {
+  const outcome = await runRound({ targets: [target], request: budget, expect }, materials, ctx);
+  return outcome.targets[0]!;
+}
+
+/**
+ * As fast as it goes: `inFlight` requests under way all the time, each sent as soon as another ended, so its intended
+ * time is the actual one. The same code as a paced round; for benchmarks and capacity tests.
+ */
+export async function runMaximum(target: ProbeTarget, load: { inFlight: number; durationMs: number; timeoutMs: number }, expect: SuccessCondition, materials: Materials, ctx: ProbeContext): Promise<TargetResult> {
+  const prepared = prepare(target, expect, materials);
+  const run = new TargetRun(target, prepared, Number.MAX_SAFE_INTEGER);
+  const cancel = (): void => run.cancel();
+  ctx.signal.addEventListener('abort', cancel, { once: true });
+  const [pinned] = await pinAll([{ prepared, target }], ctx);
+  const startedAt = performance.now();
+  if (pinned instanceof ProbeError) throw pinned;
+  run.begin(pinned!, () => Number.POSITIVE_INFINITY, load.timeoutMs, { connections: load.inFlight, inFlight: load.inFlight, ...ctx.limits });
+  const ending = setTimeout(() => run.endSending(), load.durationMs);
+  run.due(Number.MAX_SAFE_INTEGER);
+  await run.finished();
+  clearTimeout(ending);
+  ctx.signal.removeEventListener('abort', cancel);
+  return run.result(startedAt, expect, run.record.sent);
+}
+
+function prepare(target: ProbeTarget, expect: SuccessCondition, materials: Materials): Prepared {
+  return target.probe === 'http' ? probes.http(target, expect, materials) : probes.dns(target, expect, materials);
+}
+
+/** Each host is resolved once. An error is that target's result. */
+async function pinAll(targets: { prepared: Prepared; target: ProbeTarget }[], ctx: ProbeContext): Promise<(Pinned | ProbeError)[]> {
+  const policy = ctx.policy ?? compilePolicy();
+  const known = new Map<string, Promise<Pinned | ProbeError>>();
+  return Promise.all(
+    targets.map(({ prepared: { host, port }, target: { family } }) => {
+      const key = `${host} ${port} ${family ?? ''}`;
+      let pinned = known.get(key);
+      if (pinned === undefined) {
+        pinned = pin(host, port, family, policy, ctx.signal, resolveTimeoutMs).catch((error: unknown) => {
+          if (error instanceof ProbeError) return error;
+          throw error;
+        });
+        known.set(key, pinned);
+      }
+      return pinned;
+    }),
+  );
+}
+
+function limitsFor(targets: number, wanted: Partial<Limits> | undefined): Limits {
+  const connections = Math.max(4, Math.min(defaultLimits.connections, Math.floor(roundConnections / Math.max(1, targets))));
+  return { ...defaultLimits, connections, ...wanted };
+}
+
+function reportProgress(runs: TargetRun[], planned: number, ctx: ProbeContext): { stop(): void } {
+  const { onProgress } = ctx;
+  if (onProgress === undefined) return { stop: () => undefined };
+  const report = (): void => onProgress(progressOf(runs, planned));
+  const timer = setInterval(report, ctx.progressIntervalMs ?? 1000);
+  return {
+    stop() {
+      clearInterval(timer);
+      report();
+    },
+  };
+}
+
+function progressOf(runs: TargetRun[], planned: number): RoundProgress {
+  const sum = { sent: 0, succeeded: 0, failed: 0 };
+  const latency = new DistributionCollector();
+  const errors: RoundProgress['errors'] = {};
+  for (const { record } of runs) {
+    for (const key of ['sent', 'succeeded', 'failed'] as const) sum[key] += record[key];
+    latency.merge(record.latency);
+    for (const [code, count] of Object.entries(record.errors) as [keyof typeof errors, number][]) errors[code] = (errors[code] ?? 0) + count;
+  }
+  const p50Us = latency.quantile(0.5);
+  const p99Us = latency.quantile(0.99);
+  return {
+    progress: planned === 0 ? 1 : Math.min(1, (sum.succeeded + sum.failed) / planned),
+    targets: runs.length,
+    planned,
+    ...sum,
+    ...(p50Us === undefined ? {} : { p50Us }),
+    ...(p99Us === undefined ? {} : { p99Us }),
+    errors,
+  };
+}

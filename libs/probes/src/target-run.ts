@@ -1,0 +1,103 @@
+import type { ProbeTarget, SuccessCondition, TargetResult } from '@roundsman/api';
+import { ProbeError } from './errors.ts';
+import type { Lane, Limits, Prepared, Prober } from './probe.ts';
+import { Recorder } from './recorder.ts';
+import type { Pinned } from './resolve.ts';
+
+/**
+ * One target in one round: keeps count of what is due and hands it to the prober as far as that has room. Requests that
+ * wait take no memory: slot k was due at a time that can be computed.
+ */
+export class TargetRun implements Lane {
+  readonly target: ProbeTarget;
+  readonly planned: number;
+  readonly record = new Recorder();
+  readonly #prepared: Prepared;
+  readonly #ended = Promise.withResolvers<void>();
+  #prober: Prober | undefined;
+  #family: 'v4' | 'v6' | undefined;
+  #intended: (slot: number) => number = () => performance.now();
+  #due = 0;
+  #taken = 0;
+  #open = true;
+  #pumping = false;
+
+  constructor(target: ProbeTarget, prepared: Prepared, planned: number) {
+    this.target = target;
+    this.planned = planned;
+    this.#prepared = prepared;
+  }
+
+  /** Connects nothing yet. `intended(k)` tells when request k is due, milliseconds of performance.now(). */
+  begin(pinned: Pinned, intended: (slot: number) => number, timeoutMs: number, limits: Limits): void {
+    this.#family = pinned.family === 6 ? 'v6' : 'v4';
+    if (pinned.resolveUs !== undefined) this.record.phase('dns', pinned.resolveUs / 1000);
+    this.#intended = intended;
+    this.#prober = this.#prepared.open(pinned, this, timeoutMs, limits);
+  }
+
+  /** The target cannot be addressed: every planned request fails with that reason, none goes on the wire. */
+  refuse(error: ProbeError): void {
+    const now = performance.now();
+    this.#open = false;
+    if (error.code !== 'canceled') {
+      this.record.sent = this.planned;
+      this.record.fail(this.planned, now, now, error.code, error.message);
+    }
+    this.#ended.resolve();
+  }
+
+  /** One more request is due (or, without a schedule, may be sent as soon as there is room). */
+  due(count = 1): void {
+    this.#due += count;
+    this.#pump();
+  }
+
+  ended(now: number): void {
+    if (this.#open) this.#pump(now);
+    this.#checkEnd();
+  }
+
+  /** What is not sent by now stays unsent. */
+  endSending(): void {
+    this.#open = false;
+    this.#checkEnd();
+  }
+
+  cancel(): void {
+    this.#open = false;
+    this.#prober?.cancel();
+    this.#checkEnd();
+  }
+
+  /** Resolves when no exchange is under way and none will be started. */
+  async finished(): Promise<void> {
+    await this.#ended.promise;
+    this.#prober?.close();
+  }
+
+  result(startedAt: number, expect: SuccessCondition, planned = this.planned): TargetResult {
+    const { address, method } = this.#prepared;
+    return this.record.result(this.target, { address, method, ...(this.#family === undefined ? {} : { family: this.#family }) }, planned, startedAt, expect);
+  }
+
+  #pump(at?: number): void {
+    const prober = this.#prober;
+    if (this.#pumping || prober === undefined) return;
+    this.#pumping = true;
+    while (this.#open && this.#taken < this.#due && prober.hasRoom()) {
+      const now = at ?? performance.now();
+      const intended = Math.min(now, this.#intended(this.#taken));
+      this.#taken += 1;
+      this.record.leave(intended, now);
+      prober.start(intended, now);
+    }
+    this.#pumping = false;
+    if (this.#taken >= this.planned) this.#open = false;
+    this.#checkEnd();
+  }
+
+  #checkEnd(): void {
+    if (!this.#open && (this.#prober?.inFlight ?? 0) === 0) this.#ended.resolve();
+  }
+}
