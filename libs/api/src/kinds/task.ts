@@ -94,6 +94,19 @@ export const taskResources: Record<TaskKind, string> = {
 export const taskAnnotations = { runNow: 'roundsman.io/run-now', cancel: 'roundsman.io/cancel' } as const;
 /** Label on rounds, reports and events: the task they belong to. */
 export const taskLabels = { kind: 'roundsman.io/task-kind', name: 'roundsman.io/task', uid: 'roundsman.io/task-uid', round: 'roundsman.io/round' } as const;
+/** Annotations on a Round: the ledger of its task up to and including it, so that old Rounds may be removed. */
+export const roundAnnotations = {
+  /** Rounds of the schedule so far, missed ones included. */
+  scheduled: 'roundsman.io/scheduled-rounds',
+  /** Start of the last of them, RFC 3339: the point of the grid from which the next one is computed. */
+  lastScheduledStart: 'roundsman.io/last-scheduled-start',
+  /** The task's run-now value that has been acted on; `''` and absent are the same. */
+  runNow: 'roundsman.io/run-now',
+  /** The task's cancel value when the round was made: another value on the task ends this round. */
+  cancel: 'roundsman.io/cancel',
+  /** Starts before this round that were neither run nor recorded, because too many were missed. */
+  skipped: 'roundsman.io/skipped-rounds',
+} as const;
 
 /** Deterministic: creating a round twice is the same round. */
 export const roundObjectName = (kind: TaskKind, taskName: string, taskUid: string, round: number): string =>
