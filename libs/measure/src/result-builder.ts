@@ -1,0 +1,55 @@
+import { targetResultSchema, type ProbeErrorCode, type SuccessCondition, type TargetResult } from '@roundsman/api';
+import { DistributionCollector } from './distribution.ts';
+import { judge } from './success.ts';
+
+/** What a made-up target result shall say; what is left out is zero. */
+export interface ResultOptions {
+  node?: string;
+  layer?: TargetResult['layer'];
+  family?: 'v4' | 'v6';
+  latenciesUs?: number[];
+  failed?: number;
+  error?: ProbeErrorCode;
+  unsent?: number;
+  statusCodes?: Record<string, number>;
+  replyCodes?: Record<string, number>;
+  message?: string;
+  expect?: SuccessCondition;
+}
+
+/** A consistent target result for tests: judged by the same rules as a measured one. */
+export function resultOf(target: string, options: ResultOptions): TargetResult {
+  const { latenciesUs = [], failed = 0, unsent = 0, error = 'timeout', expect = { successRate: 1 } } = options;
+  const latency = new DistributionCollector();
+  for (const us of latenciesUs) latency.add(us);
+  const succeeded = latenciesUs.length;
+  const planned = succeeded + failed + unsent;
+  const data = latency.toData();
+  const { ok, reason } = judge({ planned, unsent, succeeded, latency: data }, expect);
+  const at = '2026-01-02T03:04:05.000Z';
+  return targetResultSchema.parse({
+    target,
+    layer: options.layer ?? (options.node === undefined ? 'url' : 'endpoint'),
+    address: `http://${target}`,
+    method: 'GET',
+    ...(options.node === undefined ? {} : { targetNode: options.node }),
+    ...(options.family === undefined ? {} : { family: options.family }),
+    startedAt: at,
+    endedAt: at,
+    planned,
+    sent: succeeded + failed,
+    unsent,
+    succeeded,
+    failed,
+    bytes: 0,
+    latency: data,
+    sendLag: new DistributionCollector().toData(),
+    phases: {},
+    errors: failed > 0 ? { [error]: failed } : {},
+    statusCodes: options.statusCodes ?? (succeeded > 0 ? { '200': succeeded } : {}),
+    replyCodes: options.replyCodes ?? {},
+    failures: failed > 0 ? [{ at, code: error, message: options.message ?? error, latencyUs: 0 }] : [],
+    ok,
+    ...(reason === undefined ? {} : { reason }),
+  });
+}

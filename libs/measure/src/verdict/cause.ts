@@ -1,0 +1,74 @@
+import type { FindingCode, ProbeErrorCode } from '@roundsman/api';
+import type { Observation } from './observation.ts';
+
+/** This share of all failures makes one kind of error the cause. */
+const dominant = 0.8;
+
+interface Cause {
+  /** The finding's code when a whole target fails for this cause; absent: `target-down`. */
+  code?: FindingCode;
+  /** Continues a sentence: "…: connections are refused". */
+  text: string;
+}
+
+const byError: Record<ProbeErrorCode, Cause> = {
+  timeout: { text: 'requests get no answer in time' },
+  'connect-timeout': { text: 'connections cannot be made in time: packets are dropped on the way, or the host is gone' },
+  refused: { code: 'target-refused', text: 'connections are refused: the host answers, but nothing listens on that port or a rule rejects it' },
+  reset: { text: 'connections are reset' },
+  unreachable: { text: 'there is no route to the address' },
+  unresolved: { code: 'name-unresolved', text: 'the name cannot be resolved' },
+  tls: { code: 'tls-failed', text: 'the TLS handshake fails' },
+  protocol: { text: 'what answers does not speak the protocol' },
+  status: { code: 'wrong-status', text: 'the HTTP status is not the expected one' },
+  rcode: { code: 'wrong-rcode', text: 'the DNS reply code is not the expected one' },
+  answer: { code: 'wrong-answer', text: 'the DNS answers lack what is expected' },
+  forbidden: { code: 'target-forbidden', text: 'the target policy forbids the address' },
+  closed: { text: 'the server closes connections without an answer' },
+  local: { text: 'the prober itself could not send: its own system refused' },
+  canceled: { text: 'the round was canceled' },
+};
+
+/** What the failures of these observations have in common, where one kind of error dominates. */
+export function causeOf(all: readonly Observation[]): Cause | undefined {
+  const counts = new Map<ProbeErrorCode, number>();
+  let total = 0;
+  for (const { result } of all) {
+    for (const [code, count] of Object.entries(result.errors) as [ProbeErrorCode, number][]) {
+      counts.set(code, (counts.get(code) ?? 0) + count);
+      total += count;
+    }
+  }
+  const top = [...counts].sort((a, b) => b[1] - a[1])[0];
+  if (top === undefined || top[1] < total * dominant) return undefined;
+  const cause = byError[top[0]];
+  const seen = detail(top[0], all);
+  return seen === undefined ? cause : { ...cause, text: `${cause.text} (${seen})` };
+}
+
+/** What came instead, or what the system said: the most telling single fact. */
+function detail(code: ProbeErrorCode, all: readonly Observation[]): string | undefined {
+  if (code === 'status') return most(all.map((o) => o.result.statusCodes));
+  if (code === 'rcode') return most(all.map((o) => o.result.replyCodes));
+  if (code === 'tls' || code === 'unresolved' || code === 'forbidden' || code === 'answer' || code === 'protocol' || code === 'local') {
+    return all.flatMap((o) => o.result.failures).find((f) => f.code === code)?.message;
+  }
+  return undefined;
+}
+
+function most(counts: Record<string, number>[]): string | undefined {
+  const sum = new Map<string, number>();
+  for (const one of counts) for (const [key, count] of Object.entries(one)) sum.set(key, (sum.get(key) ?? 0) + count);
+  const top = [...sum].sort((a, b) => b[1] - a[1])[0];
+  return top === undefined ? undefined : `mostly ${top[0]}`;
+}
+
+/** A target that answers but is not good enough: slow, not all requests sent, or some of them failing. */
+export function impairment(all: readonly Observation[]): { code: 'slow' | 'unsent' | undefined; text: string } {
+  const bad = all.filter((o) => o.health !== 'good');
+  const clean = bad.every((o) => o.result.failed === 0);
+  if (clean && bad.every((o) => o.result.unsent > 0)) return { code: 'unsent', text: 'not all requests could be sent: it takes too long to answer for the requested rate, or the prober is too slow' };
+  if (clean && bad.every((o) => o.result.unsent === 0)) return { code: 'slow', text: 'it answers, but too slowly' };
+  const cause = causeOf(bad);
+  return { code: undefined, text: cause === undefined ? 'some requests fail' : `some requests fail: ${cause.text}` };
+}

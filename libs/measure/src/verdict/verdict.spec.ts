@@ -1,0 +1,189 @@
+import { describe, expect, it } from '@jest/globals';
+import { verdictSchema, type Starvation } from '@roundsman/api';
+import { resultOf, type ResultOptions } from '../result-builder.ts';
+import type { RunnerOutcome } from './observation.ts';
+import { verdictOf } from './verdict.ts';
+
+type Path = (from: string, to: string, family: 'v4' | 'v6') => ResultOptions;
+
+const good: ResultOptions = { latenciesUs: [800, 900] };
+const dead: ResultOptions = { failed: 2, error: 'connect-timeout' };
+const nodes = ['node-1', 'node-2', 'node-3'];
+
+/** A NetReach round of every node to every node, itself included. */
+function mesh(path: Path, { families = ['v4'] as ('v4' | 'v6')[], names = nodes } = {}): RunnerOutcome[] {
+  return names.map((from) => {
+    const targets = families.flatMap((family) => names.map((to) => resultOf(`endpoint/${family}/${to}`, { node: to, family, ...path(from, to, family) })));
+    return { runner: `runner-${from}`, node: from, state: targets.every((t) => t.ok) ? 'ok' : 'failed', targets };
+  });
+}
+
+const codes = (runners: RunnerOutcome[]): string[] => judgeAll(runners).findings.map((f) => `${f.code} ${f.subject}`);
+
+function judgeAll(runners: RunnerOutcome[]) {
+  return verdictSchema.parse(verdictOf(runners));
+}
+
+const starved: Starvation = { suspect: true, reasons: ['event-loop delay p99 80.0 ms is above 20 ms'], loopDelayP99Ms: 80, cpuShare: 1, rssBytes: 1 };
+
+describe('verdict of a mesh', () => {
+  it('is healthy when everything held', () => {
+    expect(judgeAll(mesh(() => good))).toEqual({ state: 'healthy', summary: 'All 3 targets are good from all 3 runners.', findings: [] });
+  });
+
+  it('names a node that nobody reaches', () => {
+    const verdict = judgeAll(mesh((from, to) => (to === 'node-3' && from !== to ? dead : good)));
+    expect(verdict.state).toBe('broken');
+    expect(verdict.findings.map((f) => f.code)).toEqual(['node-unreachable']);
+    expect(verdict.findings[0]).toMatchObject({ subject: 'node node-3', severity: 'critical' });
+    expect(verdict.summary).toContain('Node node-3 is unreachable');
+    expect(verdict.summary).toContain('It answers on the node itself');
+    expect(verdict.findings[0]!.evidence[0]).toContain('node-1 -> endpoint/v4/node-3 (http://endpoint/v4/node-3): 0 of 2 succeeded, connect-timeout 2');
+  });
+
+  it('says when the echo target is dead on the node itself, too', () => {
+    const verdict = judgeAll(mesh((_, to) => (to === 'node-2' ? { failed: 2, error: 'refused' } : good)));
+    expect(verdict.findings).toHaveLength(1);
+    expect(verdict.summary).toContain('so the echo target is broken');
+    expect(verdict.summary).toContain('connections are refused');
+  });
+
+  it('names a node that cannot reach out', () => {
+    expect(codes(mesh((from, to) => (from === 'node-2' && from !== to ? dead : good)))).toEqual(['node-no-egress node node-2']);
+  });
+
+  it('names a node that is cut off in both directions', () => {
+    expect(codes(mesh((from, to) => (from !== to && (from === 'node-1' || to === 'node-1') ? dead : good)))).toEqual(['node-isolated node node-1']);
+  });
+
+  it('names a single broken path', () => {
+    expect(codes(mesh((from, to) => (from === 'node-1' && to === 'node-3' ? dead : good)))).toEqual(['path-broken path node-1 -> node-3']);
+  });
+
+  it('says when no node reaches any other', () => {
+    const verdict = judgeAll(mesh((from, to) => (from === to ? good : dead)));
+    expect(verdict.findings.map((f) => f.code)).toEqual(['all-down']);
+    expect(verdict.summary).toContain('each node reaches only itself');
+  });
+
+  it('cannot blame a node with one witness only, so it names the path', () => {
+    expect(codes(mesh((from, to) => (from === 'a' && to === 'b' ? dead : good), { names: ['a', 'b'] }))).toEqual(['path-broken path a -> b']);
+  });
+
+  it('finds a node down although its runner is silent as well', () => {
+    const runners = mesh((_, to) => (to === 'node-3' ? dead : good)).map((r): RunnerOutcome => (r.node === 'node-3' ? { ...r, state: 'missing', reason: 'no heartbeat since 03:00', targets: [] } : r));
+    expect(codes(runners)).toEqual(['node-unreachable node node-3', 'runner-missing runner runner-node-3']);
+  });
+
+  it('tells a dead address family from dead nodes', () => {
+    expect(codes(mesh((from, to, family) => (family === 'v6' ? dead : good), { families: ['v4', 'v6'] }))).toEqual(['family-down IPv6']);
+    const verdict = judgeAll(mesh((from, to, family) => (family === 'v6' && to === 'node-2' && from !== to ? dead : good), { families: ['v4', 'v6'] }));
+    expect(verdict.summary).toContain('Node node-2 is unreachable over IPv6');
+  });
+
+  it('calls partial loss and slowness degraded, for the node that they have in common', () => {
+    const lossy: ResultOptions = { latenciesUs: [500], failed: 1, error: 'timeout' };
+    expect(judgeAll(mesh((from, to) => (to === 'node-2' && from !== to ? lossy : good)))).toMatchObject({ state: 'degraded', findings: [{ code: 'node-degraded', subject: 'node node-2', severity: 'warning' }] });
+    const slow: ResultOptions = { latenciesUs: [90_000], expect: { meanAccessDelayInMs: 50 } };
+    expect(judgeAll(mesh((from, to) => (from === 'node-1' && to === 'node-2' ? slow : good)))).toMatchObject({ state: 'degraded', findings: [{ code: 'slow', subject: 'path node-1 -> node-2' }] });
+  });
+
+  it('lists no more than twenty pairs and counts the rest', () => {
+    const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
+    const index = (name: string): number => Number(name.slice(1));
+    const verdict = judgeAll(mesh((from, to) => ((index(from) + index(to)) % 4 === 1 ? dead : good), { names }));
+    expect(verdict.findings.length).toBe(21);
+    expect(verdict.findings.some((f) => f.subject.endsWith('more paths'))).toBe(true);
+  });
+});
+
+describe('verdict of layered NetReach', () => {
+  const layered = (path: (from: string, layer: 'endpoint' | 'clusterIP') => ResultOptions): RunnerOutcome[] =>
+    nodes.map((from) => ({
+      runner: from,
+      node: from,
+      state: 'ok',
+      targets: [...nodes.map((to) => resultOf(`endpoint/v4/${to}`, { node: to, ...path(from, 'endpoint') })), resultOf('clusterIP/v4', { layer: 'clusterIP', ...path(from, 'clusterIP') })],
+    }));
+
+  it('blames the service forwarding of the node where only that fails', () => {
+    expect(codes(layered((from, layer) => (layer === 'clusterIP' && from === 'node-2' ? dead : good)))).toEqual(['service-forwarding node node-2']);
+  });
+
+  it('blames the service when its endpoints answer and it fails everywhere', () => {
+    expect(codes(layered((_, layer) => (layer === 'clusterIP' ? dead : good)))).toEqual(['service-forwarding target clusterIP/v4']);
+  });
+
+  it('does not blame the service for a node that reaches nothing', () => {
+    const runners = layered(() => good).map((r): RunnerOutcome => (r.node !== 'node-3' ? r : { ...r, targets: r.targets.map((t) => (t.targetNode === 'node-3' ? t : resultOf(t.target, { ...dead, layer: t.layer, ...(t.targetNode === undefined ? {} : { node: t.targetNode }) }))) }));
+    expect(codes(runners)).toEqual(['node-no-egress node node-3']);
+  });
+});
+
+describe('verdict of targets outside the mesh', () => {
+  const url = (path: (from: string) => ResultOptions, target = 'url'): RunnerOutcome[] => nodes.map((from) => ({ runner: from, node: from, state: 'ok', targets: [resultOf(target, path(from))] }));
+
+  it.each([
+    [{ failed: 2, error: 'timeout' }, 'target-down', 'no answer in time'],
+    [{ failed: 2, error: 'refused' }, 'target-refused', 'nothing listens'],
+    [{ failed: 2, error: 'unresolved', message: 'getaddrinfo ENOTFOUND shop' }, 'name-unresolved', 'ENOTFOUND shop'],
+    [{ failed: 2, error: 'tls', message: 'certificate has expired' }, 'tls-failed', 'certificate has expired'],
+    [{ failed: 2, error: 'status', statusCodes: { '503': 2 } }, 'wrong-status', 'mostly 503'],
+    [{ failed: 2, error: 'rcode', replyCodes: { SERVFAIL: 2 } }, 'wrong-rcode', 'mostly SERVFAIL'],
+    [{ failed: 2, error: 'answer' }, 'wrong-answer', 'lack what is expected'],
+    [{ failed: 2, error: 'forbidden' }, 'target-forbidden', 'policy forbids'],
+  ] as [ResultOptions, string, string][])('names the target with the cause that dominates: %j', (path, code, text) => {
+    const verdict = judgeAll(url(() => path));
+    expect(verdict.state).toBe('broken');
+    expect(verdict.findings.map((f) => `${f.code} ${f.subject}`)).toEqual([`${code} target url`]);
+    expect(verdict.summary).toContain(text);
+  });
+
+  it('names the path when one node fails only', () => {
+    expect(codes(url((from) => (from === 'node-2' ? dead : good)))).toEqual(['path-broken path node-2 -> url']);
+  });
+
+  it('names the node when it fails at several targets that others reach', () => {
+    const runners = nodes.map((from): RunnerOutcome => ({ runner: from, node: from, state: 'ok', targets: ['dns/a', 'dns/b'].map((t) => resultOf(t, from === 'node-2' ? dead : good)) }));
+    expect(codes(runners)).toEqual(['node-no-egress node node-2']);
+  });
+
+  it('tells slow and unsent from failing', () => {
+    expect(judgeAll(url(() => ({ latenciesUs: [9000], expect: { meanAccessDelayInMs: 1 } })))).toMatchObject({ state: 'degraded', findings: [{ code: 'slow' }] });
+    expect(judgeAll(url(() => ({ latenciesUs: [9000], unsent: 3 })))).toMatchObject({ state: 'degraded', findings: [{ code: 'unsent' }] });
+    expect(judgeAll(url(() => ({ latenciesUs: [9000], failed: 1, error: 'status', statusCodes: { '200': 1, '502': 1 } })))).toMatchObject({ state: 'degraded', findings: [{ code: 'wrong-status' }] });
+  });
+});
+
+describe('verdict of runners', () => {
+  it('is incomplete when a runner is silent, and names it with the reason', () => {
+    const runners = mesh(() => good);
+    const verdict = judgeAll([...runners.slice(0, 2), { runner: 'runner-node-3', node: 'node-3', state: 'missing', reason: 'no result by the deadline', targets: [] }]);
+    expect(verdict.state).toBe('incomplete');
+    expect(verdict.summary).toBe('Runner runner-node-3 on node node-3 did not report: no result by the deadline.');
+  });
+
+  it('is suspect, never healthy, when a starved prober found nothing bad', () => {
+    const verdict = judgeAll(mesh(() => good).map((r) => (r.node === 'node-1' ? { ...r, starvation: starved } : r)));
+    expect(verdict).toMatchObject({ state: 'suspect', findings: [{ code: 'prober-starved', subject: 'runner runner-node-1' }] });
+    expect(verdict.summary).toContain('event-loop delay');
+  });
+
+  it('does not accuse a target on the word of starved probers', () => {
+    const verdict = judgeAll(mesh((from) => (from === 'node-1' ? dead : good)).map((r) => (r.node === 'node-1' ? { ...r, starvation: starved } : r)));
+    expect(verdict.state).toBe('suspect');
+    expect(verdict.summary).toContain('3 of its 3 targets seemed bad');
+  });
+
+  it('stays broken when others prove it', () => {
+    const verdict = judgeAll(mesh((from, to) => (to === 'node-3' ? dead : good)).map((r) => (r.node === 'node-3' ? { ...r, starvation: starved } : r)));
+    expect(verdict.state).toBe('broken');
+    expect(verdict.findings.map((f) => f.code)).toEqual(['node-unreachable', 'prober-starved']);
+  });
+
+  it('reports runners that could not run, cancellation, and a round that measured nothing', () => {
+    expect(codes([{ runner: 'a', node: 'n', state: 'error', reason: 'no TLS files', targets: [] }])).toEqual(['runner-error runner a']);
+    expect(judgeAll([{ runner: 'a', node: 'n', state: 'canceled', targets: [resultOf('url', dead)] }])).toMatchObject({ state: 'incomplete', findings: [{ code: 'round-canceled' }] });
+    expect(judgeAll([])).toMatchObject({ state: 'incomplete', findings: [{ code: 'no-targets' }] });
+  });
+});

@@ -1,0 +1,94 @@
+import type { RoundFinding, Verdict, VerdictState } from '@roundsman/api';
+import { compareNames } from '../aggregate.ts';
+import { judgeMesh } from './mesh.ts';
+import { combine, evidenceOf, observe, type Health, type Observation, type RunnerOutcome } from './observation.ts';
+import { judgeTarget, mergeBySource } from './targets.ts';
+
+/**
+ * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
+ * `missing`. What starved probers saw is not used to accuse anybody, and never makes a round healthy.
+ */
+export function verdictOf(runners: readonly RunnerOutcome[]): Verdict {
+  const trusted = runners.filter((r) => r.starvation?.suspect !== true && r.state !== 'canceled');
+  const observations = trusted.flatMap((r) => r.targets.map((result) => observe(r.node, result)));
+  const findings = [...judgeReachability(observations), ...judgeRunners(runners)];
+  if (findings.length === 0 && observations.length === 0) {
+    findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
+  }
+  findings.sort((a, b) => rank[a.severity] - rank[b.severity]);
+  return { state: stateOf(findings), summary: summaryOf(findings, observations, runners), findings };
+}
+
+const rank: Record<RoundFinding['severity'], number> = { critical: 0, warning: 1, info: 2 };
+
+function judgeReachability(observations: readonly Observation[]): RoundFinding[] {
+  const mesh = observations.filter((o) => o.result.targetNode !== undefined && o.result.layer === 'endpoint');
+  const others = observations.filter((o) => !mesh.includes(o));
+  const families = [...new Set(mesh.map((o) => o.result.family))];
+  const findings: RoundFinding[] = [];
+  const badSources = new Set<string>();
+  const dead = families.length > 1 ? families.filter((f) => combine(ofFamily(mesh, f)) === 'down') : [];
+  for (const family of families) {
+    const seen = ofFamily(mesh, family);
+    const label = families.length > 1 && family !== undefined ? `over IP${family}` : '';
+    if (dead.includes(family) && dead.length < families.length) {
+      findings.push({ code: 'family-down', severity: 'critical', subject: `IP${family ?? ''}`, message: `IP${family ?? ''} does not work between any nodes, the other family does.`, evidence: evidenceOf(seen) });
+      continue;
+    }
+    const verdict = judgeMesh(seen, label);
+    findings.push(...verdict.findings);
+    // A node that is cut off in one family only may well reach services in the other.
+    if (families.length === 1) for (const node of verdict.badSources) badSources.add(node);
+  }
+  const endpoints = endpointHealth(mesh, dead);
+  const byTarget = Map.groupBy(others, (o) => o.result.target);
+  const ofTargets = [...byTarget].flatMap(([target, seen]) => judgeTarget(target, seen, { badSources, endpoints }));
+  findings.push(...mergeBySource(ofTargets, others));
+  return findings;
+}
+
+function ofFamily(all: readonly Observation[], family: 'v4' | 'v6' | undefined): Observation[] {
+  return all.filter((o) => o.result.family === family);
+}
+
+/** Per probing node: does it reach the endpoints (in a family that works at all)? */
+function endpointHealth(mesh: readonly Observation[], dead: readonly ('v4' | 'v6' | undefined)[]): Map<string, Health> {
+  const alive = mesh.filter((o) => !dead.includes(o.result.family));
+  return new Map([...Map.groupBy(alive, (o) => o.from)].map(([node, all]) => [node, combine(all)]));
+}
+
+function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
+  const findings: RoundFinding[] = [];
+  for (const r of [...runners].sort((a, b) => compareNames(a.runner, b.runner))) {
+    const who = `runner ${r.runner}`;
+    const where = `${r.runner} on node ${r.node}`;
+    const why = r.reason === undefined ? '' : `: ${r.reason}`;
+    if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
+    if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not run the round${why}.`, evidence: [] });
+    if (r.state === 'canceled') findings.push({ code: 'round-canceled', severity: 'info', subject: who, message: `Runner ${where} was canceled${why}.`, evidence: [] });
+    if (r.starvation?.suspect === true) {
+      const bad = r.targets.filter((t) => !t.ok).length;
+      const saw = bad === 0 ? 'all its targets seemed good' : `${bad} of its ${r.targets.length} targets seemed bad`;
+      findings.push({ code: 'prober-starved', severity: 'warning', subject: who, message: `Runner ${where} was starved while it measured, its results cannot be trusted (${saw}): ${r.starvation.reasons.join('; ')}.`, evidence: evidenceOf(r.targets.map((t) => observe(r.node, t))) });
+    }
+  }
+  return findings;
+}
+
+const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-error', 'round-canceled', 'no-targets']);
+
+function stateOf(findings: readonly RoundFinding[]): VerdictState {
+  if (findings.some((f) => f.severity === 'critical')) return 'broken';
+  if (findings.some((f) => f.code !== 'prober-starved' && !incomplete.has(f.code))) return 'degraded';
+  if (findings.some((f) => incomplete.has(f.code))) return 'incomplete';
+  return findings.length > 0 ? 'suspect' : 'healthy';
+}
+
+function summaryOf(findings: readonly RoundFinding[], observations: readonly Observation[], runners: readonly RunnerOutcome[]): string {
+  const first = findings[0];
+  if (first === undefined) {
+    const targets = new Set(observations.map((o) => o.result.target)).size;
+    return `All ${targets} target${targets === 1 ? '' : 's'} are good from all ${runners.length} runner${runners.length === 1 ? '' : 's'}.`;
+  }
+  return findings.length === 1 ? first.message : `${first.message} (and ${findings.length - 1} more)`;
+}
