@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { KubeObject } from './meta.ts';
+import type { Policy } from './policy.ts';
 
 /** A column of `kubectl get`; priority 0 is always shown, 1 only with -o wide. */
 export interface Column {
@@ -29,6 +30,8 @@ export interface AdmissionContext {
   readonly get: (resource: string, namespace: string | undefined, name: string) => KubeObject | undefined;
   readonly list: (resource: string) => readonly KubeObject[];
   readonly limits: Limits;
+  /** Which addresses no probe may connect to; literal addresses are judged at admission, names when they are probed. */
+  readonly policy?: Policy;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -57,12 +60,18 @@ export interface Kind {
   readonly columns: readonly Column[];
   /** Paths usable in field selectors besides metadata.name and metadata.namespace. */
   readonly fieldSelectors: readonly string[];
+  /** Longest name, where it is shorter than the 253 characters of Kubernetes. */
+  readonly maxNameLength?: number;
   /** Rules a schema cannot say. */
   readonly validate?: (object: KubeObject, context: AdmissionContext) => { causes: Cause[]; warnings: string[] };
+  /** What the server itself fills in before the schema is applied (Secret.stringData into data). Changes `object`, which is the caller's copy. */
+  readonly prepare?: (object: Record<string, unknown>, old: KubeObject | undefined) => void;
   /** Members of the spec (or whole top-level members) whose change bumps `metadata.generation`; default: `spec`. */
   readonly generationOf?: (object: KubeObject) => unknown;
   /** Only the product's own services may write it (a person may read and delete). */
   readonly internal?: boolean;
+  /** Not stored: the gateway reads it from elsewhere (report tables). Only get, list and watch. */
+  readonly virtual?: boolean;
 }
 
 /** `configmaps`, `netreaches.roundsman.io`: the key under which the store and the bus know a kind. */

@@ -1,26 +1,39 @@
 import { z } from 'zod';
 
 /** metadata of every object, as Kubernetes has it. Times are RFC 3339 with whole seconds, `Z`. */
-export const objectMetaSchema = z.object({
-  name: z.string().optional(),
-  generateName: z.string().optional(),
-  namespace: z.string().optional(),
-  uid: z.string().optional(),
-  resourceVersion: z.string().optional(),
-  generation: z.number().int().optional(),
-  creationTimestamp: z.string().nullish(),
-  deletionTimestamp: z.string().optional(),
-  deletionGracePeriodSeconds: z.number().int().optional(),
-  labels: z.record(z.string(), z.string()).optional(),
-  annotations: z.record(z.string(), z.string()).optional(),
-  finalizers: z.array(z.string()).optional(),
-  ownerReferences: z
-    .array(z.object({ apiVersion: z.string(), kind: z.string(), name: z.string(), uid: z.string(), controller: z.boolean().optional(), blockOwnerDeletion: z.boolean().optional() }))
-    .optional(),
-  managedFields: z.array(z.looseObject({})).optional(),
-  selfLink: z.string().optional(),
-});
-export type ObjectMeta = z.infer<typeof objectMetaSchema>;
+export const objectMetaSchema = z
+  .object({
+    name: z.string().optional().describe('Name, unique within the namespace; cannot be changed'),
+    generateName: z.string().optional().describe('Prefix from which the server makes a unique name when none is given'),
+    namespace: z.string().optional().describe('Namespace of the object; empty for cluster-scoped kinds'),
+    uid: z.string().optional().describe('Identity of this very object in time and space; set by the server'),
+    resourceVersion: z.string().optional().describe('Opaque version of the object. When sent with a write, it must still be the current one'),
+    generation: z.number().int().optional().describe('Counts changes of the desired state; set by the server'),
+    creationTimestamp: z.string().nullish().describe('When the object was created, RFC 3339; set by the server'),
+    deletionTimestamp: z.string().nullish().describe('Set by the server when deletion was asked for and finalizers remain'),
+    deletionGracePeriodSeconds: z.number().int().nullish().describe('Seconds the object was given to end; set by the server'),
+    labels: z.record(z.string(), z.string()).nullish().describe('Key and value pairs to select objects by'),
+    annotations: z.record(z.string(), z.string()).nullish().describe('Key and value pairs that are kept with the object'),
+    finalizers: z.array(z.string()).nullish().describe('Must be empty before the object is removed'),
+    ownerReferences: z
+      .array(
+        z.object({
+          apiVersion: z.string().describe('API version of the owner'),
+          kind: z.string().describe('Kind of the owner'),
+          name: z.string().describe('Name of the owner'),
+          uid: z.string().describe('UID of the owner'),
+          controller: z.boolean().optional().describe('Whether the owner manages this object'),
+          blockOwnerDeletion: z.boolean().optional().describe('Whether the owner waits for this object'),
+        }),
+      )
+      .nullish()
+      .describe('Objects this one depends on; when all are gone it is removed'),
+    managedFields: z.array(z.looseObject({})).nullish().describe('Which manager set which fields'),
+    selfLink: z.string().optional().describe('No longer set'),
+  })
+  .describe('Standard metadata of an object');
+/** Members that Kubernetes lets a client send as null are absent once stored. */
+export type ObjectMeta = { [K in keyof z.infer<typeof objectMetaSchema>]: Exclude<z.infer<typeof objectMetaSchema>[K], null> };
 
 /** metadata of an object that intake has stored: these members are always there. */
 export type StoredMeta = ObjectMeta & { name: string; uid: string; resourceVersion: string; generation: number; creationTimestamp: string };

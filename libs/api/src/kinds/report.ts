@@ -1,176 +1,53 @@
 import { z } from 'zod';
-import { probeErrorCodeSchema, runnerStates, phaseNames } from '../round/result.ts';
-import { verdictSchema } from '../round/verdict.ts';
-import { layers, taskKindSchema } from '../round/work.ts';
-import { objectMetaSchema } from '../meta.ts';
+import { ageOf, column, nameColumn, numberAt, textAt, valueAt } from '../columns.ts';
+import type { Column, Kind } from '../kind.ts';
+import { reportBodySchema } from '../round/report.ts';
+import { objectOf } from './object.ts';
 
-/**
- * A closed round as people read it. Not a stored object: the gateway renders it from the report tables. `reports` holds the
- * last closed round of every existing task (`<kind>-<task>`), `roundreports` every kept round (`<kind>-<task>-<uid8>-<round>`).
- * Lists carry everything but `perTarget` and `matrix`; a single get carries those too, up to `reportBounds`.
- */
-export const reportBounds = {
-  /** Entries of `perTarget` in one report, the bad ones first; `omitted.perTarget` counts the rest. */
-  perTarget: 10_000,
-  /** Cells of `matrix`, the bad ones first; `omitted.matrix` counts the rest. */
-  matrix: 10_000,
-  /** Entries of each list in `comparison`. */
-  changes: 500,
-} as const;
+export const reportStatusSchema = reportBodySchema.describe('What was measured and what it means');
 
-/** Latency of successful requests from their intended send time, in milliseconds and in microseconds. Absent when there was no success. */
-export const latencySummarySchema = z.object({
-  count: z.number().int().describe('Requests measured'),
-  minMs: z.number(),
-  meanMs: z.number(),
-  p50Ms: z.number(),
-  p90Ms: z.number(),
-  p95Ms: z.number(),
-  p99Ms: z.number(),
-  maxMs: z.number(),
-  minUs: z.number(),
-  meanUs: z.number(),
-  p50Us: z.number(),
-  p90Us: z.number(),
-  p95Us: z.number(),
-  p99Us: z.number(),
-  maxUs: z.number(),
-});
-export type LatencySummary = z.infer<typeof latencySummarySchema>;
-
-const countsShape = {
-  planned: z.number().int().describe('Requests the task asked for'),
-  sent: z.number().int(),
-  unsent: z.number().int().describe('Planned but never sent'),
-  succeeded: z.number().int(),
-  failed: z.number().int().describe('Sent and failed'),
-  bytes: z.number().describe('Bytes of answers'),
-};
-const errorCounts = z.partialRecord(probeErrorCodeSchema, z.number().int());
-const codeCounts = z.record(z.string(), z.number().int());
-
-export const runnerReportSchema = z.object({
-  runner: z.string(),
-  node: z.string(),
-  state: z.enum(runnerStates).describe('ok, failed, canceled, error, or missing: it did not report'),
-  reason: z.string().optional().describe('Why, in words; absent when ok'),
-  startTime: z.string().optional(),
-  endTime: z.string().optional(),
-  targets: z.number().int(),
-  okTargets: z.number().int(),
-  ...countsShape,
-  successRate: z.number().describe('Successes divided by planned requests, 0..1'),
-  latency: latencySummarySchema.optional(),
-  sendLagP99Us: z.number().optional().describe('How late the prober itself was: p99 of actual minus intended send time'),
-  suspect: z.boolean().describe('The prober was starved: do not trust its numbers'),
-  starvation: z.looseObject({}).optional(),
-  runningLoad: z.record(z.string(), z.number()).optional().describe('Requests per second on this runner when its round ended, per task kind'),
-});
-export type RunnerReport = z.infer<typeof runnerReportSchema>;
-
-export const targetReportSchema = z.object({
-  runner: z.string(),
-  node: z.string(),
-  target: z.string(),
-  layer: z.enum(layers),
-  address: z.string(),
-  method: z.string(),
-  targetNode: z.string().optional(),
-  family: z.enum(['v4', 'v6']).optional(),
-  startTime: z.string(),
-  endTime: z.string(),
-  ...countsShape,
-  successRate: z.number(),
-  latency: latencySummarySchema.optional(),
-  sendLagP99Us: z.number().optional(),
-  phases: z.partialRecord(z.enum(phaseNames), z.object({ count: z.number().int(), meanUs: z.number(), maxUs: z.number() })).optional(),
-  errors: errorCounts.optional(),
-  statusCodes: codeCounts.optional(),
-  replyCodes: codeCounts.optional(),
-  ok: z.boolean(),
-  reason: z.string().optional(),
-});
-export type TargetReport = z.infer<typeof targetReportSchema>;
-
-/** What the runners on node `from` saw of the targets on node `to`. */
-export const matrixCellSchema = z.object({
-  from: z.string(),
-  to: z.string(),
-  targets: z.number().int(),
-  okTargets: z.number().int(),
-  planned: z.number().int(),
-  succeeded: z.number().int(),
-  successRate: z.number(),
-  meanUs: z.number().optional(),
-  p50Us: z.number().optional(),
-  p99Us: z.number().optional(),
-});
-export const matrixReportSchema = z.object({ from: z.array(z.string()), to: z.array(z.string()), cells: z.array(matrixCellSchema) });
-export type MatrixReport = z.infer<typeof matrixReportSchema>;
-
-const changedTarget = z.object({ runner: z.string(), target: z.string(), reason: z.string().optional() });
-/** This round minus the closed round before it. */
-export const comparisonSchema = z.object({
-  previousRound: z.number().int(),
-  successRateDelta: z.number(),
-  p50DeltaUs: z.number().optional(),
-  p99DeltaUs: z.number().optional(),
-  p99Ratio: z.number().optional().describe("This round's p99 divided by the previous one's"),
-  newlyFailing: z.array(changedTarget),
-  recovered: z.array(changedTarget),
-  appeared: z.number().int().describe('Pairs of runner and target that the previous round did not have'),
-  disappeared: z.number().int(),
-});
-export type Comparison = z.infer<typeof comparisonSchema>;
-
-export const reportTotalsSchema = z.object({
-  ...countsShape,
-  targets: z.number().int().describe('Pairs of runner and target'),
-  okTargets: z.number().int(),
-  runners: z.object({ expected: z.number().int(), ok: z.number().int(), failed: z.number().int(), canceled: z.number().int(), error: z.number().int(), missing: z.number().int() }),
-});
-export type ReportTotals = z.infer<typeof reportTotalsSchema>;
-
-export const reportStates = ['succeed', 'fail', 'canceled', 'missed'] as const;
-
-export const reportStatusSchema = z.object({
-  kind: taskKindSchema,
-  task: z.string(),
-  taskUid: z.string(),
-  round: z.number().int(),
-  trigger: z.string().describe('schedule, run-now or missed'),
-  state: z.enum(reportStates),
-  verdict: verdictSchema,
-  summary: z.string().describe('One sentence: what is broken, or that all is well'),
-  startTime: z.string().describe('When the round was due'),
-  deadline: z.string().optional(),
-  endTime: z.string().describe('When the round was closed'),
-  duration: z.string().describe('Go duration string'),
-  totals: reportTotalsSchema,
-  successRate: z.number(),
-  latency: latencySummarySchema.optional(),
-  errors: errorCounts.optional(),
-  statusCodes: codeCounts.optional(),
-  replyCodes: codeCounts.optional(),
-  perRunner: z.array(runnerReportSchema),
-  perTarget: z.array(targetReportSchema).optional(),
-  matrix: matrixReportSchema.optional().describe('Node x node, where targets live on nodes'),
-  comparison: comparisonSchema.optional(),
-  missing: z.array(z.object({ runner: z.string(), node: z.string(), reason: z.string() })),
-  notTested: z.array(z.string()).describe('Parts of the task this cluster cannot test yet'),
-  suspect: z.array(z.object({ runner: z.string(), node: z.string(), reasons: z.array(z.string()) })),
-  lateResults: z.number().int().describe('Result messages that came after the close and were dropped'),
-  omitted: z.object({ perTarget: z.number().int().optional(), matrix: z.number().int().optional() }).optional(),
-});
-export type ReportStatus = z.infer<typeof reportStatusSchema>;
-
-const reportShape = { apiVersion: z.literal('roundsman.io/v1'), metadata: objectMetaSchema, status: reportStatusSchema };
-export const reportSchema = z.object({ kind: z.literal('Report'), ...reportShape });
-export const roundReportSchema = z.object({ kind: z.literal('RoundReport'), ...reportShape });
-/** As the gateway hands it out; `metadata` is complete. */
-export interface ReportObject {
-  apiVersion: 'roundsman.io/v1';
-  kind: 'Report' | 'RoundReport';
-  metadata: { name: string; namespace: string; uid: string; resourceVersion: string; generation: number; creationTimestamp: string; labels: Record<string, string> };
-  status: ReportStatus;
+const count = (...path: string[]) => (object: unknown): number => (valueAt(object, 'status', ...path) as unknown[] | undefined)?.length ?? 0;
+/** Microseconds as people read them: `840us`, `3.2ms`, `1.50s`. */
+export function latencyText(us: number | undefined): string | null {
+  if (us === undefined) return null;
+  if (us < 1000) return `${Math.round(us)}us`;
+  if (us < 1_000_000) return `${(us / 1000).toFixed(us < 100_000 ? 1 : 0)}ms`;
+  return `${(us / 1_000_000).toFixed(2)}s`;
 }
+const rateText = (rate: number | undefined): string | null => (rate === undefined ? null : `${Math.floor(rate * 10_000) / 100}%`);
+
+export const reportColumns: readonly Column[] = [
+  nameColumn,
+  column('Kind', 'string', 'Kind of the task', (object) => textAt(object, 'status', 'kind') ?? null),
+  column('Task', 'string', 'Name of the task', (object) => textAt(object, 'status', 'task') ?? null),
+  column('Round', 'integer', 'Number of the round', (object) => numberAt(object, 'status', 'round') ?? null),
+  column('State', 'string', 'How the round closed', (object) => textAt(object, 'status', 'state') ?? null),
+  column('Verdict', 'string', 'Worst state found', (object) => textAt(object, 'status', 'verdict', 'state') ?? null),
+  column('Success', 'string', 'Successful share of the planned requests', (object) => rateText(numberAt(object, 'status', 'successRate'))),
+  column('P50', 'string', 'Median latency', (object) => latencyText(numberAt(object, 'status', 'latency', 'p50Us'))),
+  column('P99', 'string', '99th percentile of the latency', (object) => latencyText(numberAt(object, 'status', 'latency', 'p99Us'))),
+  column('Age', 'string', 'Time since the round was closed', (object, now) => ageOf(valueAt(object, 'status', 'endTime') ?? object.metadata.creationTimestamp, now)),
+  column('OK', 'integer', 'Nodes on which everything held', count('nodes', 'succeeded'), { wide: true }),
+  column('Failed', 'integer', 'Nodes on which something did not', count('nodes', 'failed'), { wide: true }),
+  column('Missing', 'integer', 'Runners that did not report', count('missing'), { wide: true }),
+  column('Summary', 'string', 'What is broken, in a sentence', (object) => textAt(object, 'status', 'summary') ?? null, { wide: true }),
+];
+
+const members = { spec: z.looseObject({}).optional().describe('The task as it was in this round'), status: reportStatusSchema.optional() };
+
+/** The last closed round of an existing task. */
+export const report: Kind = {
+  group: 'roundsman.io',
+  version: 'v1',
+  kind: 'Report',
+  plural: 'reports',
+  singular: 'report',
+  shortNames: ['rep'],
+  categories: ['roundsman'],
+  namespaced: true,
+  schema: objectOf('roundsman.io/v1', 'Report', 'The outcome of the last closed round of a task; one per task, named <kind>-<task>', members),
+  hasStatus: false,
+  virtual: true,
+  columns: reportColumns,
+  fieldSelectors: [],
+};

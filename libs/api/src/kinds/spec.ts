@@ -1,78 +1,146 @@
 import { z } from 'zod';
 import { recordTypes } from '../round/work.ts';
 
-/** When to run. Give `schedule` (kdoctor's two forms) or `intervalSeconds`. Durations in seconds win nothing: exactly one form. */
-export const scheduleSchema = z.object({
-  schedule: z.string().optional().describe('"M N": first round after M minutes, then every N minutes; or a five-field cron expression'),
-  startAfterSeconds: z.number().int().nonnegative().optional().describe('With intervalSeconds: delay of the first round'),
-  intervalSeconds: z.number().int().positive().optional().describe('Seconds between round starts'),
-  timeZone: z.string().optional().describe('IANA zone in which cron fields are read; default UTC'),
-  roundTimeoutMinute: z.number().int().positive().optional().describe('Minutes after its start when a round is closed; default 60, at most the interval'),
-  roundTimeoutSeconds: z.number().int().positive().optional().describe('The same in seconds; give one of the two'),
-  roundNumber: z.number().int().min(-1).optional().describe('Rounds to run; -1 for ever; default 1'),
-});
+/** When to run. kdoctor's two forms in `schedule`, or seconds in `intervalSeconds` and `startAfterSeconds`; none of them: one round, now. */
+export const scheduleSchema = z
+  .object({
+    schedule: z
+      .string()
+      .optional()
+      .describe('"M N": the first round M minutes after creation, then one every N minutes; or a cron expression of five fields. Not together with the seconds form'),
+    startAfterSeconds: z.number().int().nonnegative().optional().describe('Seconds from creation to the first round'),
+    intervalSeconds: z.number().int().positive().optional().describe('Seconds between the starts of two rounds'),
+    timeZone: z.string().optional().describe('IANA time zone in which the cron fields are read; default UTC'),
+    roundTimeoutMinute: z
+      .number()
+      .int()
+      .positive()
+      .optional()
+      .describe('Minutes after its start when a round is closed, at most the interval. Default: 60 minutes or the interval, whichever is shorter'),
+    roundTimeoutSeconds: z.number().int().positive().optional().describe('The same in seconds; give one of the two'),
+    roundNumber: z.number().int().min(-1).default(1).describe('How many rounds to run; -1 for ever'),
+  })
+  .describe('When rounds start and how long they may take. Without it: one round, at once');
 export type Schedule = z.infer<typeof scheduleSchema>;
 
-export const requestSchema = z.object({
-  durationInSecond: z.number().int().positive().default(2).describe('Seconds during which each runner sends'),
-  qps: z.number().int().positive().default(5).describe('Requests per second, per runner and target'),
+const requestFields = {
+  durationInSecond: z.number().int().positive().default(2).describe('Seconds during which each runner sends requests'),
+  qps: z.number().int().positive().default(5).describe('Requests per second, per runner and per target'),
   perRequestTimeoutInMS: z.number().int().positive().default(500).describe('Milliseconds after which a request has failed'),
-});
-export const dnsRequestSchema = requestSchema.extend({
-  domain: z.string().default('kubernetes.default.svc.cluster.local').describe('Name to ask for; search domains are not applied'),
-  protocol: z.enum(['udp', 'tcp', 'tcp-tls']).default('udp'),
-  recordType: z.enum(recordTypes).optional().describe('Default: A for a server addressed by IPv4, AAAA by IPv6'),
-});
+};
+export const requestSchema = z.object(requestFields).describe('How hard to probe: every runner sends qps x duration requests to every target');
+export const dnsRequestSchema = z
+  .object({
+    ...requestFields,
+    domain: z.string().min(1).default('kubernetes.default.svc.cluster.local').describe('Name to ask for, taken as fully qualified; search domains are not applied'),
+    protocol: z.enum(['udp', 'tcp', 'tcp-tls']).default('udp').describe('How to talk to the server'),
+    recordType: z.enum(recordTypes).optional().describe('Record to ask for. Default: A at a server addressed by IPv4, AAAA at one addressed by IPv6'),
+  })
+  .describe('What to ask for and how hard: every runner sends qps x duration queries to every server');
 
-export const expectSchema = z.object({
-  successRate: z.number().min(0).max(1).default(1).describe('Least share of planned requests that must succeed'),
-  meanAccessDelayInMs: z.number().int().positive().default(5000).describe('Highest mean latency of successful requests'),
-});
-export const httpExpectSchema = expectSchema.extend({ statusCode: z.number().int().min(100).max(599).optional().describe('Only this status is good; default 200-399') });
-export const dnsExpectSchema = expectSchema.extend({
-  rcode: z.string().optional().describe('Only this reply code is good; default NOERROR'),
-  answers: z.array(z.string()).optional().describe('Each must be among the answers'),
-});
+const expectFields = {
+  successRate: z.number().min(0).max(1).default(1).describe('Least share of the planned requests that must succeed, 0 to 1'),
+  meanAccessDelayInMs: z.number().int().positive().default(5000).describe('Highest mean latency of the successful requests, milliseconds'),
+};
+export const expectSchema = z.object(expectFields).describe('What counts as good; a target that misses one of these fails the round');
+export const httpExpectSchema = z
+  .object({ ...expectFields, statusCode: z.number().int().min(100).max(599).optional().describe('Only this status code is good. Default: 200 to 399') })
+  .describe('What counts as good; a target that misses one of these fails the round');
+export const rcodes = [
+  'NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET', 'NXRRSET', 'NOTAUTH', 'NOTZONE',
+] as const;
+export const dnsExpectSchema = z
+  .object({
+    ...expectFields,
+    rcode: z.enum(rcodes).optional().describe('Only this reply code is good. Default: NOERROR'),
+    answers: z.array(z.string().min(1)).max(64).optional().describe('Each of these must be among the answers, written as the record type has it (an address, a name)'),
+  })
+  .describe('What counts as good; a server that misses one of these fails the round');
 
-export const netReachTargetSchema = z.object({
-  ipv4: z.boolean().default(true),
-  ipv6: z.boolean().default(false),
-  endpoint: z.boolean().default(true).describe('Every runner of the runtime, by its own address'),
-  multusInterface: z.boolean().default(false),
-  clusterIP: z.boolean().default(false),
-  nodePort: z.boolean().default(false),
-  loadBalancer: z.boolean().default(false),
-  ingress: z.boolean().default(false),
-  enableLatencyMetric: z.boolean().default(true).describe('Percentiles are always on; kept so that kdoctor manifests apply'),
-});
-export const httpTargetSpecSchema = z.object({
-  host: z.string().describe('URL; http:// is put before it when it has no scheme'),
-  method: z.enum(['GET', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'PATCH', 'HEAD']).default('GET'),
-  http2: z.boolean().default(false),
-  bodyConfigmapName: z.string().optional(),
-  bodyConfigmapNamespace: z.string().optional(),
-  tlsSecretName: z.string().optional(),
-  tlsSecretNamespace: z.string().optional(),
-  header: z.array(z.string()).optional().describe('"Key: value"; the value may hold colons'),
-  enableLatencyMetric: z.boolean().default(true),
-});
-export const dnsTargetSpecSchema = z.object({
-  targetUser: z.object({ server: z.string(), port: z.number().int().min(1).max(65535).default(53) }).optional(),
-  targetDns: z
-    .object({ serviceName: z.string().optional(), serviceNamespace: z.string().optional(), testIPv4: z.boolean().default(true), testIPv6: z.boolean().default(false) })
-    .optional(),
-  tlsSecretName: z.string().optional().describe('Secret with ca.crt: a tcp-tls server is then verified'),
-  tlsSecretNamespace: z.string().optional(),
-  enableLatencyMetric: z.boolean().default(true),
-});
+const enableLatencyMetric = z.boolean().default(true).describe('Percentiles are always measured; kept so that kdoctor manifests apply');
+export const netReachTargetSchema = z
+  .object({
+    ipv4: z.boolean().default(true).describe('Test addresses of IPv4'),
+    ipv6: z.boolean().default(false).describe('Test addresses of IPv6'),
+    endpoint: z.boolean().default(true).describe('Test every runner of the runtime by its own address'),
+    multusInterface: z.boolean().default(false).describe('Test the further interfaces of the runners too'),
+    clusterIP: z.boolean().default(false).describe('Test the cluster address of the service of the runners'),
+    nodePort: z.boolean().default(false).describe('Test the node port of the service of the runners'),
+    loadBalancer: z.boolean().default(false).describe('Test the load balancer of the service of the runners'),
+    ingress: z.boolean().default(false).describe('Test the ingress of the runners'),
+    enableLatencyMetric,
+  })
+  .describe('Which ways from every runner to every other one are tested');
+export const httpMethods = ['GET', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'PATCH', 'HEAD'] as const;
+export const httpTargetSpecSchema = z
+  .object({
+    host: z.string().min(1).max(8192).describe('URL to request; http:// is put before it when it has no scheme'),
+    method: z.enum(httpMethods).default('GET').describe('Request method'),
+    http2: z.boolean().default(false).describe('Speak HTTP/2, negotiated in TLS; needs an https:// URL'),
+    bodyConfigmapName: z.string().min(1).optional().describe('ConfigMap whose data, as one flat JSON object, is the request body'),
+    bodyConfigmapNamespace: z.string().min(1).optional().describe('Namespace of that ConfigMap; the task’s own when not given'),
+    tlsSecretName: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Secret with ca.crt (the server is then verified) and, for a client certificate, tls.crt and tls.key'),
+    tlsSecretNamespace: z.string().min(1).optional().describe('Namespace of that Secret; the task’s own when not given'),
+    header: z.array(z.string().max(8192)).max(100).optional().describe('Request headers, each "Key: value"; the value may hold colons'),
+    enableLatencyMetric,
+  })
+  .describe('The HTTP service that every runner requests');
+export const dnsTargetSpecSchema = z
+  .object({
+    targetUser: z
+      .object({
+        server: z.string().min(1).max(253).describe('IP address or host name of the DNS server'),
+        port: z.number().int().min(1).max(65535).default(53).describe('Its port'),
+      })
+      .optional()
+      .describe('A DNS server by address. Give either this or targetDns'),
+    targetDns: z
+      .object({
+        serviceName: z.string().optional().describe('Service of the cluster’s DNS; found by label when not given'),
+        serviceNamespace: z.string().optional().describe('Its namespace'),
+        testIPv4: z.boolean().default(true).describe('Ask it by IPv4'),
+        testIPv6: z.boolean().default(false).describe('Ask it by IPv6'),
+      })
+      .optional()
+      .describe('The DNS service of the cluster. Give either this or targetUser'),
+    tlsSecretName: z.string().min(1).optional().describe('Secret with ca.crt: a tcp-tls server is then verified'),
+    tlsSecretNamespace: z.string().min(1).optional().describe('Namespace of that Secret; the task’s own when not given'),
+    enableLatencyMetric,
+  })
+  .describe('The DNS server that every runner asks');
 
-/** A workload of its own for the task; accepted through the kdoctor view with a warning until task runtimes exist. */
-export const agentSpecSchema = z.looseObject({ kind: z.enum(['Deployment', 'DaemonSet']).default('DaemonSet') });
+/** A workload of the task's own; accepted through the kdoctor view with a warning until task runtimes exist. */
+export const agentSpecSchema = z
+  .looseObject({
+    kind: z.enum(['Deployment', 'DaemonSet']).default('DaemonSet').describe('Workload to make'),
+    deploymentReplicas: z.number().int().nonnegative().optional().describe('Pods of a Deployment'),
+    hostNetwork: z.boolean().optional().describe('Run in the network of the node'),
+    annotation: z.record(z.string(), z.string()).optional().describe('Annotations of the workload, its pods and services'),
+    terminationGracePeriodMinutes: z.number().int().nonnegative().optional().describe('Minutes from the end of the task to the removal of the workload'),
+    affinity: z.looseObject({}).optional().describe('Affinity of the pods, as in Kubernetes'),
+    env: z.array(z.looseObject({ name: z.string() })).optional().describe('Environment of the containers, as in Kubernetes'),
+    resources: z.looseObject({}).optional().describe('Resources of the containers, as in Kubernetes'),
+  })
+  .describe('Gives the task a workload of its own. Without it the default runners execute it');
 
-const taskSpec = { agentSpec: agentSpecSchema.optional(), suspend: z.boolean().default(false).describe('No new rounds while true') };
-export const netReachSpecSchema = z.object({ ...taskSpec, schedule: scheduleSchema, request: requestSchema, expect: expectSchema, target: netReachTargetSchema });
-export const appHttpHealthySpecSchema = z.object({ ...taskSpec, schedule: scheduleSchema, request: requestSchema, expect: httpExpectSchema, target: httpTargetSpecSchema });
-export const netDnsSpecSchema = z.object({ ...taskSpec, schedule: scheduleSchema, request: dnsRequestSchema, expect: dnsExpectSchema, target: dnsTargetSpecSchema });
+const taskSpec = {
+  agentSpec: agentSpecSchema.optional(),
+  suspend: z.boolean().default(false).describe('While true no new round starts; a running one ends normally'),
+  schedule: scheduleSchema.prefault({}),
+};
+export const netReachSpecSchema = z
+  .object({ ...taskSpec, request: requestSchema.prefault({}), expect: expectSchema.prefault({}), target: netReachTargetSchema.prefault({}) })
+  .describe('What to test between the runners, and when');
+export const appHttpHealthySpecSchema = z
+  .object({ ...taskSpec, request: requestSchema.prefault({}), expect: httpExpectSchema.prefault({}), target: httpTargetSpecSchema })
+  .describe('Which HTTP service to test, and when');
+export const netDnsSpecSchema = z
+  .object({ ...taskSpec, request: dnsRequestSchema.prefault({}), expect: dnsExpectSchema.prefault({}), target: dnsTargetSpecSchema })
+  .describe('Which DNS server to test, and when');
 export type NetReachSpec = z.infer<typeof netReachSpecSchema>;
 export type AppHttpHealthySpec = z.infer<typeof appHttpHealthySpecSchema>;
 export type NetDnsSpec = z.infer<typeof netDnsSpecSchema>;

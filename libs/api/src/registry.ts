@@ -1,0 +1,26 @@
+import { resourceKey, type Kind } from './kind.ts';
+import { appHttpHealthy } from './kinds/apphttphealthy.ts';
+import { configMap } from './kinds/configmap.ts';
+import { event } from './kinds/event.ts';
+import { namespace } from './kinds/namespace.ts';
+import { netDns } from './kinds/netdns.ts';
+import { netReach } from './kinds/netreach.ts';
+import { node } from './kinds/node.ts';
+import { report } from './kinds/report.ts';
+import { round } from './kinds/round.ts';
+import { roundReport } from './kinds/roundreport.ts';
+import { runner } from './kinds/runner.ts';
+import { secret } from './kinds/secret.ts';
+
+/** Every kind of the product. A new kind is its file and one line here. */
+export const kinds: readonly Kind[] = [netReach, appHttpHealthy, netDns, round, runner, report, roundReport, namespace, node, configMap, secret, event];
+
+/** By stored-resource key: `configmaps`, `netreaches.roundsman.io`. */
+export const kindByResource: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [resourceKey(kind), kind]));
+
+const byGvk = new Map(kinds.map((kind) => [`${kind.group}/${kind.version}/${kind.kind}`, kind]));
+/** By group (empty for core), version and kind. */
+export const kindByGvk = (group: string, version: string, kind: string): Kind | undefined => byGvk.get(`${group}/${version}/${kind}`);
+
+/** Kinds whose objects are stored; the others are only read. */
+export const storedKinds: readonly Kind[] = kinds.filter((kind) => kind.virtual !== true);

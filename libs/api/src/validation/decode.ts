@@ -1,0 +1,48 @@
+import { badRequest, invalid } from '../errors.ts';
+import { apiVersionOf, type Kind } from '../kind.ts';
+import type { KubeObject } from '../meta.ts';
+import { causesOf } from './causes.ts';
+import { unknownFields } from './unknown-fields.ts';
+
+/** `Strict` refuses unknown fields, `Warn` names them and drops them, `Ignore` drops them. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+/** Which kind an object was sent for: a stored kind or a view of one. */
+type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema'>;
+
+/** Checks that a body says it is of this kind (either may be left out, the path tells it); returns it with both set. */
+export function typed(kind: Shape, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const apiVersion = apiVersionOf(kind);
+  const given = { apiVersion: input['apiVersion'] ?? apiVersion, kind: input['kind'] ?? kind.kind };
+  if (given.apiVersion !== apiVersion) throw badRequest(`the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${apiVersion})`);
+  if (given.kind !== kind.kind) throw badRequest(`the kind in the data (${String(given.kind)}) does not match the expected kind (${kind.kind})`);
+  return { ...input, ...given };
+}
+
+/**
+ * Reads an object of a kind: unknown fields as `fieldValidation` says (400 for Strict), then the schema, which fills in
+ * defaults (422 with a cause per field). Nulls where the schema takes them mean absent.
+ */
+export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fieldValidation: FieldValidation): { object: KubeObject; warnings: string[] } {
+  const value = typed(kind, input);
+  const unknown = fieldValidation === 'Ignore' ? [] : unknownFields(kind.schema, value);
+  if (unknown.length > 0 && fieldValidation === 'Strict') {
+    const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
+    throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`);
+  }
+  const parsed = kind.schema.safeParse(value);
+  if (!parsed.success) throw invalid({ ...kind, plural: '' }, nameOf(value), causesOf(parsed.error, value));
+  const object = parsed.data as KubeObject;
+  dropNulls(object as unknown as Record<string, unknown>);
+  dropNulls(object.metadata as unknown as Record<string, unknown>);
+  return { object, warnings: unknown.map((path) => `unknown field "${path}"`) };
+}
+
+function nameOf(value: Record<string, unknown>): string {
+  const name = (value['metadata'] as { name?: unknown } | undefined)?.name;
+  return typeof name === 'string' ? name : '';
+}
+
+function dropNulls(members: Record<string, unknown>): void {
+  for (const key of Object.keys(members)) if (members[key] === null) delete members[key];
+}

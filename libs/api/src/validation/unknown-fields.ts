@@ -1,0 +1,88 @@
+import type { z } from 'zod';
+
+/** Collects the paths of members that a schema does not know. */
+type Walk = (value: unknown, path: string, found: string[]) => void;
+
+interface Def {
+  readonly type: string;
+  readonly shape?: Record<string, z.ZodType>;
+  readonly catchall?: z.ZodType;
+  readonly innerType?: z.ZodType;
+  readonly in?: z.ZodType;
+  readonly element?: z.ZodType;
+  readonly valueType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
+  readonly left?: z.ZodType;
+  readonly right?: z.ZodType;
+  readonly getter?: () => z.ZodType;
+}
+
+const walks = new WeakMap<z.ZodType, Walk | null>();
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `spec`, `header` -> `spec.header`; keys that are no plain word stand in brackets. */
+export const memberPath = (path: string, key: string | number): string => {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(key)) return `${path}[${key}]`;
+  return path === '' ? key : `${path}.${key}`;
+};
+
+/** Paths of members in `value` that its schema does not name, in the order they stand: `spec.bogus`, `spec.target.header[0].x`. */
+export function unknownFields(schema: z.ZodType, value: unknown): string[] {
+  const found: string[] = [];
+  walkOf(schema)?.(value, '', found);
+  return found;
+}
+
+/** Built once per schema; null where nothing below can be unknown. */
+function walkOf(schema: z.ZodType): Walk | null {
+  let walk = walks.get(schema);
+  if (walk === undefined) {
+    walk = build(schema, schema._zod.def as unknown as Def);
+    walks.set(schema, walk);
+  }
+  return walk;
+}
+
+function build(schema: z.ZodType, def: Def): Walk | null {
+  if (def.type === 'object') return walkObject(def);
+  if (def.type === 'lazy') return (value, path, found) => walkOf(def.getter!())?.(value, path, found);
+  if (def.type === 'union') return walkUnion(def.options!);
+  if (def.innerType !== undefined) return walkOf(def.innerType);
+  if (def.type === 'pipe') return walkOf(def.in!);
+  if (def.type === 'array') {
+    const element = walkOf(def.element!);
+    return element && ((value, path, found) => void (Array.isArray(value) && value.forEach((one, index) => element(one, memberPath(path, index), found))));
+  }
+  if (def.type === 'record') {
+    const member = walkOf(def.valueType!);
+    if (member === null) return null;
+    return (value, path, found) => {
+      if (isRecord(value)) for (const key of Object.keys(value)) member(value[key], memberPath(path, key), found);
+    };
+  }
+  return null;
+}
+
+function walkObject({ shape, catchall }: Def): Walk {
+  const members = new Map(Object.entries(shape!).map(([key, member]) => [key, walkOf(member)]));
+  const open = catchall !== undefined && catchall._zod.def.type !== 'never';
+  return (value, path, found) => {
+    if (!isRecord(value)) return;
+    for (const key of Object.keys(value)) {
+      const member = members.get(key);
+      if (member === undefined) {
+        if (!open) found.push(memberPath(path, key));
+      } else member?.(value[key], memberPath(path, key), found);
+    }
+  };
+}
+
+/** The option that fits decides; when none fits the schema's own message is what matters. */
+function walkUnion(options: readonly z.ZodType[]): Walk | null {
+  if (options.every((option) => walkOf(option) === null)) return null;
+  return (value, path, found) => {
+    const option = options.find((candidate) => candidate.safeParse(value).success);
+    if (option !== undefined) walkOf(option)?.(value, path, found);
+  };
+}
