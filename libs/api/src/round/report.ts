@@ -6,7 +6,7 @@ import { layers, taskKindSchema } from './work.ts';
 /**
  * A closed round as people read it. Not a stored object: the gateway renders it from the report tables. `reports` holds the
  * last closed round of every existing task (`<kind>-<task>`), `roundreports` every kept round (`<kind>-<task>-<uid8>-<round>`).
- * Lists carry everything but `perTarget` and `matrix`; a single get carries those too, up to `reportBounds`.
+ * Lists carry everything but `perRunner`, `perTarget` and `matrix`; a single get carries those too, up to `reportBounds`.
  */
 export const reportBounds = {
   /** Entries of `perTarget` in one report, the bad ones first; `omitted.perTarget` counts the rest. */
@@ -151,7 +151,7 @@ export const reportBodySchema = z.object({
   errors: errorCounts.optional(),
   statusCodes: codeCounts.optional(),
   replyCodes: codeCounts.optional(),
-  perRunner: z.array(runnerReportSchema),
+  perRunner: z.array(runnerReportSchema).optional(),
   perTarget: z.array(targetReportSchema).optional(),
   matrix: matrixReportSchema.optional().describe('Node x node, where targets live on nodes'),
   comparison: comparisonSchema.optional(),

@@ -1,0 +1,127 @@
+import { clientConfig, lockKey, pg } from './connection.ts';
+
+export interface LeaderOptions {
+  /** Milliseconds between two tries to get the lock. */
+  readonly retryMs?: number;
+  /** Milliseconds between two looks whether the session still lives. */
+  readonly heartbeatMs?: number;
+  /** Why a try failed, other than that somebody else holds the lock. */
+  readonly onProblem?: (problem: Error) => void;
+}
+
+/**
+ * Leadership held by one Postgres session. Whatever must only be done by the leader is done on `client`: when the session
+ * dies, the server frees the lock and nothing sent on it can succeed any more (fencing).
+ */
+export interface Leadership {
+  readonly client: pg.Client;
+  /** Resolves with why, once the lock is no longer held. Never rejects. */
+  readonly lost: Promise<string>;
+  /** False from the moment the loss is known. */
+  readonly held: boolean;
+  /** Gives the lock up; `lost` resolves. */
+  release(): Promise<void>;
+}
+
+/**
+ * Waits until this process is the only one that holds `name`, trying again through outages. Rejects only when `signal`
+ * aborts. A killed leader's lock is free as soon as the server sees its connection go, at latest some 10 s later.
+ */
+export async function acquireLeadership(databaseUrl: string, name: string, signal: AbortSignal, options: LeaderOptions = {}): Promise<Leadership> {
+  const retryMs = options.retryMs ?? 250;
+  let client: pg.Client | undefined;
+  let troubles = 0;
+  const drop = (): void => {
+    void client?.end().catch(() => undefined);
+    client = undefined;
+  };
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        client ??= await connect(databaseUrl, name);
+        troubles = 0;
+        const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [lockKey(`leader/${name}`)]);
+        if (rows[0]?.locked === true) {
+          signal.throwIfAborted();
+          const session = client;
+          client = undefined;
+          return hold(session, options.heartbeatMs ?? 2_000);
+        }
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        options.onProblem?.(error as Error);
+        drop();
+        troubles++;
+      }
+      await pause(Math.min(retryMs * 2 ** Math.min(troubles, 3), 2_000), signal);
+    }
+  } finally {
+    drop();
+  }
+}
+
+async function connect(databaseUrl: string, name: string): Promise<pg.Client> {
+  const client = new pg.Client(clientConfig(databaseUrl, `leader ${name}`));
+  client.on('error', () => undefined); // Every query rejects from then on; that is where it is handled.
+  try {
+    await client.connect();
+    // A leader whose machine vanished is noticed by the server after some 10 s instead of two hours.
+    await client.query('set tcp_keepalives_idle = 4; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 10000');
+  } catch (error) {
+    void client.end().catch(() => undefined);
+    throw error;
+  }
+  return client;
+}
+
+function hold(client: pg.Client, heartbeatMs: number): Leadership {
+  let held = true;
+  const { promise: lost, resolve } = Promise.withResolvers<string>();
+  let timer: NodeJS.Timeout | undefined;
+  const end = (why: string): void => {
+    if (!held) return;
+    held = false;
+    clearTimeout(timer);
+    resolve(why);
+    // The socket may hang: nothing is awaited from it.
+    void client.end().catch(() => undefined);
+  };
+  client.on('error', (error) => end(error.message));
+  client.on('end', () => end('the database connection was closed'));
+  const beat = (): void => {
+    timer = setTimeout(() => {
+      client.query('select 1').then(beat, (error: Error) => end(error.message));
+    }, heartbeatMs);
+    timer.unref();
+  };
+  beat();
+  return {
+    client,
+    lost,
+    get held() {
+      return held;
+    },
+    async release() {
+      if (!held) return;
+      held = false;
+      clearTimeout(timer);
+      await client.end().catch(() => undefined);
+      resolve('released');
+    },
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const abort = (): void => {
+    clearTimeout(timer);
+    reject(signal.reason as Error);
+  };
+  const timer = setTimeout(() => {
+    signal.removeEventListener('abort', abort);
+    resolve();
+  }, ms);
+  signal.addEventListener('abort', abort, { once: true });
+  return promise;
+}
