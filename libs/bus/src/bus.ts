@@ -18,6 +18,13 @@ export class ServiceError extends Error {
 /** No answer within the time, nobody listening, or no connection: the outcome of a write is unknown. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
+  /** True when nobody can have acted on it (no responders, or it was never sent): trying again is safe. */
+  readonly notSent: boolean;
+
+  constructor(message: string, options: ErrorOptions & { notSent?: boolean } = {}) {
+    super(message, options);
+    this.notSent = options.notSent ?? false;
+  }
 }
 
 export interface Delivered<T> {
@@ -59,6 +66,16 @@ export interface Endpoint<Q = never, A = unknown> {
   readonly params?: Params;
 }
 
+/** An endpoint for `serve`, typed by its message: `endpoint(messages.get, (request) => ...)`. */
+export function endpoint<Q, A, I>(
+  message: RequestMessage<Q, A, I>,
+  handle: (request: Q, params: Record<string, string>) => Promise<A> | A,
+  params?: Params,
+): Endpoint<never, unknown> {
+  const typed = { message, handle, ...(params === undefined ? {} : { params }) };
+  return typed as unknown as Endpoint<never, unknown>;
+}
+
 export interface ConsumeOptions {
   /** Durable name; all instances of it share the messages. */
   readonly durable: string;
@@ -79,10 +96,11 @@ export interface Bus {
   readonly identity: string;
   /** Readable state for readiness: false while disconnected or after a permission violation (which names the subject). */
   health(): { connected: boolean; violations: string[] };
+  /** Best effort: checked and sent, or dropped and counted while there is no connection. Throws on wrong params or payload. */
   publish<T>(message: CoreMessage<T>, params: Params, payload: T): void;
   /** Resolves when the stream has it. `duplicate`: the stream had it already (Msg-Id or one live message per subject). */
   append<T>(message: StreamMessage<T>, params: Params, payload: T, options: { msgId: string }): Promise<{ seq: number; duplicate: boolean }>;
-  request<Q, A>(message: RequestMessage<Q, A>, params: Params, payload: Q, options?: { timeoutMs?: number }): Promise<A>;
+  request<Q, A, I>(message: RequestMessage<Q, A, I>, params: Params, payload: I, options?: { timeoutMs?: number }): Promise<A>;
   /** Params left out match everything. Handlers run one after another per subscription; a throwing handler is logged and counted. */
   subscribe<T>(message: CoreMessage<T>, params: Params, handle: (delivered: Delivered<T>) => void | Promise<void>, options?: { queue?: string }): Promise<Subscription>;
   /** Registers endpoints and answers the NATS micro protocol (ADR-32: PING, INFO, STATS). */

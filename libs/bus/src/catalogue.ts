@@ -12,17 +12,22 @@ export interface CoreMessage<T> {
   readonly delivery: 'core';
   readonly subject: string;
   readonly schema: z.ZodType<T>;
+  /** Sent without a check because the sender built it from checked parts and there are many; receivers always check. */
+  readonly checkedBySender?: boolean;
 }
 export interface StreamMessage<T> {
   readonly delivery: 'stream';
   readonly stream: StreamName;
   readonly subject: string;
   readonly schema: z.ZodType<T>;
+  /** As in CoreMessage. */
+  readonly checkedBySender?: boolean;
 }
-export interface RequestMessage<Q, A> {
+/** `Q` is the request as the server sees it, `I` as a client may write it (defaults left out). */
+export interface RequestMessage<Q, A, I = Q> {
   readonly delivery: 'request';
   readonly subject: string;
-  readonly request: z.ZodType<Q>;
+  readonly request: z.ZodType<Q, I>;
   readonly reply: z.ZodType<A>;
   /** Milliseconds a caller waits before it gives up. */
   readonly timeoutMs: number;
@@ -31,9 +36,15 @@ export interface RequestMessage<Q, A> {
 
 export type StreamName = 'WORK' | 'RESULT' | 'REPORT' | 'DLQ';
 
-const core = <T>(subject: string, schema: z.ZodType<T>): CoreMessage<T> => ({ delivery: 'core', subject, schema });
-const stream = <T>(name: StreamName, subject: string, schema: z.ZodType<T>): StreamMessage<T> => ({ delivery: 'stream', stream: name, subject, schema });
-const request = <Q, A>(subject: string, q: z.ZodType<Q>, a: z.ZodType<A>, timeoutMs: number, description: string): RequestMessage<Q, A> => ({
+const core = <T>(subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean } = {}): CoreMessage<T> => ({ delivery: 'core', subject, schema, ...options });
+const stream = <T>(name: StreamName, subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean } = {}): StreamMessage<T> => ({
+  delivery: 'stream',
+  stream: name,
+  subject,
+  schema,
+  ...options,
+});
+const request = <Q, A, I>(subject: string, q: z.ZodType<Q, I>, a: z.ZodType<A>, timeoutMs: number, description: string): RequestMessage<Q, A, I> => ({
   delivery: 'request',
   subject,
   request: q,
@@ -90,11 +101,11 @@ export const changeSchema = z.object({
 export type Change = z.infer<typeof changeSchema>;
 
 export const messages = {
-  change: core(`${prefix}.change.{resource}.{namespace}.{name}`, changeSchema),
+  change: core(`${prefix}.change.{resource}.{namespace}.{name}`, changeSchema, { checkedBySender: true }),
   changeHead: core(`${prefix}.change-head`, z.object({ version: z.number().int(), ofResource: z.record(z.string(), z.number().int()) })),
 
   work: stream('WORK', `${prefix}.work.{runner}.{kind}.{taskUid}.{round}`, workOrderSchema),
-  result: stream('RESULT', `${prefix}.result.{runner}.{kind}.{taskUid}.{round}`, roundResultSchema),
+  result: stream('RESULT', `${prefix}.result.{runner}.{kind}.{taskUid}.{round}`, roundResultSchema, { checkedBySender: true }),
   report: stream(
     'REPORT',
     `${prefix}.report.{kind}.{namespace}.{task}`,

@@ -1,0 +1,215 @@
+import { hostname } from 'node:os';
+import { connect, nkeyAuthenticator, PermissionViolationError } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
+import { Unreachable } from './bus.ts';
+import { encodeToken } from './subject.ts';
+import { messageOf, silent } from './log.ts';
+import type { BusLog } from './log.ts';
+
+export interface ConnectOptions {
+  /** `nats://127.0.0.1:4222`, one or more. */
+  readonly servers: string | string[];
+  /** Who connects: names the connection, its inbox and its rights. */
+  readonly identity: string;
+  /** nkey seed of the identity; left out where the server asks for none. */
+  readonly seed?: string;
+  readonly log?: BusLog;
+  /** The connection is gone for good (the server no longer accepts this identity). Not called by `close`. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+const oldest = [2, 12] as const;
+/** Bytes handed to the client since the server last answered; more than this means that it does not keep up. */
+const unconfirmedLimit = 64 << 20;
+const confirmEvery = 1 << 20;
+const violationsKept = 20;
+
+/** Every inbox of an identity starts here, so that nobody else may read its replies. */
+export const inboxPrefixOf = (identity: string): string => `_INBOX_${encodeToken(identity)}`;
+
+/**
+ * One NATS connection with what the client lacks: bounded buffering, violations as state, calls in flight that fail
+ * at once when the connection breaks, and hooks for every reconnect.
+ */
+export class Connection {
+  readonly violations: string[] = [];
+  /** Core messages that were not sent because there was no connection, or a stalled one. */
+  dropped = 0;
+  #connected = true;
+  #closing = false;
+  #unconfirmed = 0;
+  #confirming = false;
+  readonly #waiting = new Set<() => void>();
+  readonly #inFlight = new Set<{ subject: string; fail: (error: Error) => void }>();
+  readonly #onReconnect = new Set<() => void>();
+
+  readonly js: JetStreamClient;
+
+  private constructor(
+    readonly nats: NatsConnection,
+    readonly jsm: JetStreamManager,
+    readonly identity: string,
+    readonly log: BusLog,
+    onFatal: ((error: Error) => void) | undefined,
+  ) {
+    this.js = jetstream(nats, { timeout: 5_000 });
+    void this.#watch();
+    void nats.closed().then((error) => {
+      this.#lost('the connection is closed');
+      if (this.#closing) return;
+      const cause = error instanceof Error ? error : new Error('the NATS connection was closed');
+      log.error({ identity, error: cause.message }, 'NATS connection lost for good');
+      onFatal?.(cause);
+    });
+  }
+
+  /** Waits for the server as long as it takes; throws when it refuses the identity or is too old. */
+  static async open(options: ConnectOptions): Promise<Connection> {
+    const { identity, log = silent } = options;
+    const nats = await connect({
+      servers: options.servers,
+      name: `${identity}@${hostname()}/${process.pid}`,
+      inboxPrefix: inboxPrefixOf(identity),
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+      reconnectJitter: 250,
+      pingInterval: 20_000,
+      maxPingOut: 2,
+      waitOnFirstConnect: true,
+      noAsyncTraces: true,
+      ...(options.seed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)) }),
+    }).catch((error: unknown) => {
+      throw new Error(`NATS at ${String(options.servers)} refused ${identity}: ${messageOf(error)}`, { cause: error });
+    });
+    const version = nats.info?.version ?? '0';
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+      await nats.close();
+      throw new Error(`NATS at ${nats.getServer()} is version ${version}; Roundsman needs ${oldest.join('.')} or later`);
+    }
+    const jsm = await jetstreamManager(nats, { checkAPI: false, timeout: 5_000 });
+    return new Connection(nats, jsm, identity, log, options.onFatal);
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  get closing(): boolean {
+    return this.#closing;
+  }
+
+  /** Runs after every reconnect, until the returned function is called. */
+  onReconnect(run: () => void): () => void {
+    this.#onReconnect.add(run);
+    return () => this.#onReconnect.delete(run);
+  }
+
+  /** Resolves when connected; Unreachable when it is not within the time. */
+  async whenConnected(withinMs: number): Promise<void> {
+    if (this.#connected) return;
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(settle);
+        reject(new Unreachable(`no connection to NATS for ${withinMs} ms`, { notSent: true }));
+      }, withinMs);
+      const settle = (): void => {
+        clearTimeout(timer);
+        if (this.#connected) resolve();
+        else reject(new Unreachable('the NATS connection is closed'));
+      };
+      this.#waiting.add(settle);
+    });
+  }
+
+  /** Whether this many bytes may be handed to the client now; counts them when they may. */
+  admit(bytes: number): boolean {
+    if (!this.#connected || this.#unconfirmed + bytes > unconfirmedLimit) return false;
+    this.#unconfirmed += bytes;
+    if (this.#unconfirmed >= confirmEvery && !this.#confirming) void this.#confirm();
+    return true;
+  }
+
+  /** Runs a call that awaits an answer; it fails as soon as the connection breaks or the server forbids the subject. */
+  async guarded<T>(subject: string, call: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const entry = { subject, fail: reject };
+      this.#inFlight.add(entry);
+      call()
+        .then(resolve, reject)
+        .finally(() => this.#inFlight.delete(entry));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    if (this.#connected) await this.nats.drain();
+    else await this.nats.close();
+  }
+
+  async #confirm(): Promise<void> {
+    this.#confirming = true;
+    const sent = this.#unconfirmed;
+    try {
+      await this.nats.flush();
+      this.#unconfirmed -= sent;
+    } catch {
+      // Disconnected: #lost has reset the count.
+    }
+    this.#confirming = false;
+  }
+
+  #lost(why: string): void {
+    this.#connected = false;
+    this.#unconfirmed = 0;
+    const error = new Unreachable(`${why}; the outcome is unknown`);
+    for (const { fail } of this.#inFlight) fail(error);
+    this.#inFlight.clear();
+    if (this.nats.isClosed()) this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const settle of waiting) settle();
+  }
+
+  async #watch(): Promise<void> {
+    const { identity, log } = this;
+    for await (const status of this.nats.status()) {
+      switch (status.type) {
+        case 'disconnect':
+          log.warn({ identity, server: status.server }, 'NATS disconnected');
+          this.#lost('the connection to NATS broke');
+          break;
+        case 'reconnect':
+          this.#connected = true;
+          log.info({ identity, server: status.server, dropped: this.dropped }, 'NATS reconnected');
+          this.#wake();
+          for (const run of this.#onReconnect) run();
+          break;
+        case 'error':
+          this.#refused(status.error);
+          break;
+        case 'slowConsumer':
+          log.warn({ identity, subject: status.sub.getSubject(), pending: status.pending }, 'slow consumer of a NATS subscription');
+          break;
+        default:
+      }
+    }
+  }
+
+  #refused(error: Error): void {
+    this.log.error({ identity: this.identity, error: error.message }, 'NATS refused');
+    if (!(error instanceof PermissionViolationError)) return;
+    const violation = `${error.operation === 'publish' ? 'publish to' : 'subscribe to'} ${error.subject}`;
+    if (!this.violations.includes(violation) && this.violations.length < violationsKept) this.violations.push(violation);
+    if (error.operation !== 'publish') return;
+    for (const { subject, fail } of this.#inFlight) {
+      if (subject === error.subject) fail(new Error(`${this.identity} may not publish to ${subject}`));
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { DeliverPolicy } from '@nats-io/jetstream';
+import type { ConsumerMessages } from '@nats-io/jetstream';
+import type { StreamMessage } from './catalogue.ts';
+import type { Delivered, Params, Subscription } from './bus.ts';
+import type { Connection } from './connection.ts';
+import { decodeJson } from './codec.ts';
+import { filterOf, paramsOf } from './subject.ts';
+import { messageOf } from './log.ts';
+
+/** Follows a stream with an ordered consumer; set up again after every interruption where it left off. */
+export async function replay<T>(
+  connection: Connection,
+  message: StreamMessage<T>,
+  params: Params,
+  afterSeq: number,
+  handle: (delivered: Delivered<T> & { seq: number }) => void,
+): Promise<Subscription> {
+  const filter = filterOf(message, params);
+  const { log, identity } = connection;
+  let last = afterSeq;
+  let stopped = false;
+  let messages: ConsumerMessages | undefined;
+
+  const follow = async (): Promise<void> => {
+    await connection.whenConnected(60_000);
+    const { state } = await connection.jsm.streams.info(message.stream);
+    // A wiped store counts from 1 again: what it has now is all new.
+    if (state.last_seq < last) last = 0;
+    const consumer = await connection.js.consumers.get(message.stream, {
+      filter_subjects: [filter],
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: last + 1,
+    });
+    if (stopped) return;
+    messages = await consumer.consume({
+      expires: 10_000,
+      idle_heartbeat: 2_000,
+      max_messages: 256,
+      abort_on_missing_resource: true,
+      callback: (msg) => {
+        if (stopped || msg.seq <= last) return;
+        last = msg.seq;
+        try {
+          handle({ subject: msg.subject, params: paramsOf(message, msg.subject), payload: decodeJson(message.schema, msg.data, msg.subject), seq: msg.seq });
+        } catch (error) {
+          log.warn({ identity, subject: msg.subject, seq: msg.seq, error: messageOf(error) }, 'replayed message not handled');
+        }
+      },
+    });
+    const ended = await messages.closed();
+    if (ended instanceof Error) throw ended;
+  };
+  const loop = async (): Promise<void> => {
+    while (!stopped && !connection.closing) {
+      try {
+        await follow();
+      } catch (error) {
+        if (stopped || connection.closing) return;
+        log.warn({ identity, stream: message.stream, after: last, error: messageOf(error) }, 'replay interrupted; it goes on');
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    }
+  };
+  const done = loop();
+  return {
+    stop: async () => {
+      stopped = true;
+      messages?.stop();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { CoreMessage } from './catalogue.ts';
+import type { Delivered, Params, Subscription } from './bus.ts';
+import type { Connection } from './connection.ts';
+import { decodeJson } from './codec.ts';
+import { filterOf, paramsOf } from './subject.ts';
+import { messageOf } from './log.ts';
+
+/** Messages kept for a handler that is behind; more are dropped and counted, as core NATS itself would. */
+const backlog = 16_384;
+
+export interface SubscriptionCounts {
+  /** Payloads or subjects that the catalogue refuses. */
+  invalid: number;
+  failed: number;
+  overflowed: number;
+}
+
+/** One handler, called for one message after another; what it throws is logged and counted, never lost silently. */
+export async function subscribe<T>(
+  connection: Connection,
+  message: CoreMessage<T>,
+  params: Params,
+  handle: (delivered: Delivered<T>) => void | Promise<void>,
+  queue: string | undefined,
+  counts: SubscriptionCounts,
+): Promise<Subscription> {
+  const filter = filterOf(message, params);
+  const { log, identity } = connection;
+  const waiting: { subject: string; data: Uint8Array }[] = [];
+  let running: Promise<void> | undefined;
+  let stopped = false;
+
+  const problem = (kind: keyof SubscriptionCounts, subject: string, error: unknown): void => {
+    counts[kind] += 1;
+    log.warn({ identity, subject, error: messageOf(error), kind, count: counts[kind] }, 'message not handled');
+  };
+  const one = (subject: string, data: Uint8Array): void | Promise<void> => {
+    let delivered: Delivered<T>;
+    try {
+      delivered = { subject, params: paramsOf(message, subject), payload: decodeJson(message.schema, data, subject) };
+    } catch (error) {
+      problem('invalid', subject, error);
+      return;
+    }
+    try {
+      const done = handle(delivered);
+      return done instanceof Promise ? done.catch((error: unknown) => problem('failed', subject, error)) : undefined;
+    } catch (error) {
+      problem('failed', subject, error);
+    }
+  };
+  const drain = async (first: Promise<void>): Promise<void> => {
+    await first;
+    // Taken whole: shifting a long array one by one is quadratic.
+    while (waiting.length > 0 && !stopped) {
+      for (const { subject, data } of waiting.splice(0)) {
+        if (stopped) break;
+        await one(subject, data);
+      }
+    }
+    running = undefined;
+  };
+
+  const subscription = connection.nats.subscribe(filter, {
+    ...(queue === undefined ? {} : { queue }),
+    callback: (error, msg) => {
+      if (error !== null) {
+        log.error({ identity, subject: filter, error: error.message }, 'subscription refused');
+        return;
+      }
+      if (running !== undefined) {
+        if (waiting.length < backlog) waiting.push({ subject: msg.subject, data: msg.data });
+        else problem('overflowed', msg.subject, new Error(`more than ${backlog} messages are waiting`));
+        return;
+      }
+      const done = one(msg.subject, msg.data);
+      if (done !== undefined) running = drain(done);
+    },
+  });
+  // The server knows of it before anyone acts on having subscribed.
+  if (connection.connected) await connection.guarded(filter, () => connection.nats.flush());
+  return {
+    stop: async () => {
+      stopped = true;
+      if (!subscription.isClosed()) subscription.unsubscribe();
+      await running;
+    },
+  };
+}
