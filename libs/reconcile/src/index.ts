@@ -4,3 +4,4 @@ export { systemClock, ManualClock, type Clock } from './clock.ts';
 export { WorkQueue, type Outcome, type Reconcile, type WorkQueueOptions } from './work-queue.ts';
 export { Informer, versionOf, type InformerOptions, type Seen } from './informer.ts';
 export { Controller, type ControllerOptions } from './controller.ts';
+export { LeaderGate, type LeaderGateOptions, type LeaderWork, type Term } from './leader.ts';

@@ -1,0 +1,81 @@
+/** A time during which this instance, and no other, leads. */
+export interface Term {
+  /** Resolves with why, once it is over. */
+  readonly lost: Promise<string>;
+  release(): Promise<void>;
+}
+
+/** Work that only the leader does. */
+export interface LeaderWork {
+  stop(): Promise<void>;
+}
+
+export interface LeaderGateOptions {
+  /** Waits for the lock, through outages; rejects only when the signal aborts (libs/store, `acquireLeadership`). */
+  readonly acquire: (signal: AbortSignal) => Promise<Term>;
+  /** Starts the work. Throwing gives the term back and tries again. */
+  readonly begin: () => Promise<LeaderWork>;
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Milliseconds before the next try when the work could not begin. */
+  readonly retryMs?: number;
+}
+
+/** Runs work while this instance leads: begins it when the lock is won, stops it when the lock is lost, waits again. */
+export class LeaderGate {
+  readonly #options: LeaderGateOptions;
+  readonly #stop = new AbortController();
+  #loop: Promise<void> | undefined;
+  #leading = false;
+
+  constructor(options: LeaderGateOptions) {
+    this.#options = options;
+  }
+
+  get leading(): boolean {
+    return this.#leading;
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Resolves when the work has stopped and the lock is free. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const stopped = new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('stopping'), { once: true }));
+    while (!signal.aborted) {
+      let term: Term;
+      try {
+        term = await this.#options.acquire(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        throw error;
+      }
+      await this.#lead(term, stopped);
+    }
+  }
+
+  async #lead(term: Term, stopped: Promise<string>): Promise<void> {
+    const { begin, log, retryMs } = this.#options;
+    try {
+      const work = await begin();
+      this.#leading = true;
+      log.info({}, 'leading');
+      const why = await Promise.race([term.lost, stopped]);
+      this.#leading = false;
+      log.info({ why }, 'no longer leading');
+      await work.stop();
+    } catch (error) {
+      log.warn({ err: error }, 'leader work could not begin; trying again');
+      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, retryMs ?? 1000).unref())]);
+    } finally {
+      this.#leading = false;
+      await term.release();
+    }
+  }
+}
