@@ -1,0 +1,6 @@
+import { ReportTables1763708400001 } from './tables.ts';
+import { ReportFunctions1763708400002 } from './functions.ts';
+import { ReportViews1763708400003 } from './views.ts';
+
+/** In order; a migration that was released is never changed, only followed by another. */
+export const migrations = [ReportTables1763708400001, ReportFunctions1763708400002, ReportViews1763708400003] as const;

@@ -1,0 +1,85 @@
+import { roundObjectName, type Round } from '@roundsman/api';
+import type pg from 'pg';
+
+/** Notes a Round object: its deadline and who must report. Repeating it is harmless; a closed round is left as it is. */
+export async function registerRound(pool: pg.Pool, round: Round): Promise<'open' | 'closed'> {
+  const { taskRef, number, startTime, deadline, taskSpec, runners, trigger, notTested, cancel } = round.spec;
+  const name = roundObjectName(taskRef.kind, taskRef.name, taskRef.uid, number);
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    await client.query('begin');
+    const { rows } = await client.query<{ closed: boolean }>(
+      `insert into report.rounds as r (task_uid, round, kind, namespace, task, name, round_start, deadline, trigger, task_spec, not_tested, registered, cancel_seen)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, true, case when $12 then now() end)
+       on conflict (task_uid, round) do update set
+         deadline = excluded.deadline, trigger = excluded.trigger, task_spec = excluded.task_spec, not_tested = excluded.not_tested, registered = true,
+         cancel_seen = coalesce(r.cancel_seen, excluded.cancel_seen)
+       where r.closed_at is null
+       returning closed_at is not null as closed`,
+      [taskRef.uid, number, taskRef.kind, taskRef.namespace, taskRef.name, name, startTime, deadline, trigger, JSON.stringify(taskSpec), notTested ?? [], cancel === true],
+    );
+    if (rows.length > 0) {
+      await client.query(
+        `insert into report.runner_rounds as r (task_uid, round, runner, node, expected, not_ready)
+         select $1, $2, k.runner, k.node, true, k.not_ready from unnest($3::text[], $4::text[], $5::text[]) k (runner, node, not_ready) order by k.runner
+         on conflict (task_uid, round, runner) do update set expected = true, node = excluded.node, not_ready = excluded.not_ready`,
+        [taskRef.uid, number, runners.map((entry) => entry.runner), runners.map((entry) => entry.node), runners.map((entry) => entry.notReady ?? null)],
+      );
+    }
+    await client.query('commit');
+    broken = false;
+    return rows.length > 0 ? 'open' : 'closed';
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Which of these rounds of a runner need nothing more from it: its result is whole, or its round was closed without it. */
+export async function committedRounds(pool: pg.Pool, runner: string, rounds: readonly { taskUid: string; round: number }[]): Promise<{ taskUid: string; round: number }[]> {
+  const { rows } = await pool.query<{ taskUid: string; round: number }>(
+    `select k.uid as "taskUid", k.round from unnest($2::text[], $3::int[]) k (uid, round)
+     join report.rounds r on r.task_uid = k.uid and r.round = k.round
+     left join report.runner_rounds x on x.task_uid = k.uid and x.round = k.round and x.runner = $1
+     where r.closed_at is not null or x.state is not null`,
+    [runner, rounds.map(({ taskUid }) => taskUid), rounds.map(({ round }) => round)],
+  );
+  return rows;
+}
+
+export interface OpenRound {
+  taskUid: string;
+  round: number;
+  kind: string;
+  namespace: string;
+  task: string;
+  name: string;
+  trigger: string;
+  registered: boolean;
+  /** Milliseconds since the row was made. */
+  ageMs: number;
+  /** Milliseconds until the deadline, negative once it passed; undefined while the Round object was not seen. */
+  leftMs: number | undefined;
+  /** Milliseconds since the cancel was seen. */
+  canceledMs: number | undefined;
+  /** Expected runners without an outcome. */
+  pending: number;
+  expected: number;
+}
+
+/** Every round that is not closed, by Postgres' clock. */
+export async function openRounds(pool: pg.Pool): Promise<OpenRound[]> {
+  const { rows } = await pool.query<Omit<OpenRound, 'leftMs' | 'canceledMs'> & { leftMs: number | null; canceledMs: number | null }>({
+    name: 'report-open-rounds',
+    text: `select r.task_uid as "taskUid", r.round, r.kind, r.namespace, r.task, r.name, r.trigger, r.registered,
+       (extract(epoch from clock_timestamp() - r.first_seen) * 1000)::float8 as "ageMs", (extract(epoch from r.deadline - clock_timestamp()) * 1000)::float8 as "leftMs",
+       (extract(epoch from clock_timestamp() - r.cancel_seen) * 1000)::float8 as "canceledMs",
+       (select count(*) filter (where x.state is null) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as pending,
+       (select count(*) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as expected
+     from report.rounds r where r.closed_at is null`,
+  });
+  return rows.map((row) => ({ ...row, leftMs: row.leftMs ?? undefined, canceledMs: row.canceledMs ?? undefined }));
+}
