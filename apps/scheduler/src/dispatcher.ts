@@ -1,0 +1,112 @@
+import type { Round, RoundSpec } from '@roundsman/api';
+import { messages, purgeWork, type Bus } from '@roundsman/bus';
+import type { Outcome } from '@roundsman/reconcile';
+import type { Logger } from 'pino';
+import { roundKey, type Caches } from './caches.ts';
+import { cancelRound } from './cancel.ts';
+import { isOpen } from './ledger.ts';
+import { peersOf, workOrder } from './round-object.ts';
+import type { Running } from './running.ts';
+
+export interface DispatcherOptions {
+  readonly bus: Bus;
+  readonly caches: Caches;
+  readonly running: Running;
+  readonly log: Logger;
+  /** Work of an open round is published again so often, milliseconds: its runner or the stream may have lost it. */
+  readonly republishMs: number;
+  /** A canceled round's runners are told again so often, until it is closed. */
+  readonly cancelAgainMs?: number;
+  readonly onSent?: (lateSeconds: number) => void;
+}
+
+/** Brings the work of open rounds to their runners, and takes it away again. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  /** Rounds whose work may lie in the stream. */
+  readonly #sent = new Map<string, RoundSpec>();
+  /** Told to every msgId: after a restart or a reconnect the same attempt counts anew. */
+  #epoch = Date.now().toString(36);
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** The stream may have been lost: what is published next is no duplicate of what was published before. */
+  renew(): void {
+    this.#epoch = Date.now().toString(36);
+  }
+
+  readonly reconcile = async (key: string): Promise<Outcome | void> => {
+    const { caches, republishMs } = this.#options;
+    const [namespace = '', name = ''] = key.split('/');
+    const round = caches.rounds.get(namespace, name);
+    if (round === undefined || !isOpen(round)) return this.#end(key);
+    const { spec } = round;
+    if (spec.cancel === true) return this.#stopRunners(key, spec);
+    if (await this.#taskGone(round)) {
+      await cancelRound(this.#options, round, 'the task was deleted');
+      return { againAfterMs: 0 };
+    }
+    const nowMs = Date.now();
+    const startMs = Date.parse(spec.startTime);
+    const deadlineMs = Date.parse(spec.deadline);
+    if (nowMs < startMs) return { againAfterMs: startMs - nowMs };
+    // From the deadline on it is the reporter's business.
+    if (nowMs >= deadlineMs) return undefined;
+    await this.#publish(key, spec, startMs, nowMs);
+    return { againAfterMs: Math.min(republishMs, deadlineMs - Date.now()) };
+  };
+
+  async #publish(key: string, spec: RoundSpec, startMs: number, nowMs: number): Promise<void> {
+    const { bus, caches, running, republishMs, onSent, log } = this.#options;
+    const first = !this.#sent.has(key);
+    this.#sent.set(key, spec);
+    const { taskRef, number } = spec;
+    const peers = peersOf(spec, (runner) => caches.runners.get(undefined, runner));
+    const attempt = `${this.#epoch}-${Math.floor((nowMs - startMs) / republishMs)}`;
+    const sent = await Promise.allSettled(
+      spec.runners
+        .filter(({ runner, notReady }) => notReady === undefined && !running.runs(runner, taskRef.uid, number))
+        .map(async (assigned) => {
+          const { runner } = assigned;
+          await bus.append(messages.work, { runner, kind: taskRef.kind, taskUid: taskRef.uid, round: number }, workOrder(spec, assigned, peers), {
+            msgId: `${taskRef.uid}:${number}:${runner}:${attempt}`,
+          });
+        }),
+    );
+    for (const outcome of sent) if (outcome.status === 'rejected') throw outcome.reason;
+    if (!first) return;
+    const lateMs = Date.now() - startMs;
+    onSent?.(lateMs / 1000);
+    log.debug({ round: key, runners: spec.runners.length, lateMs }, 'work sent');
+  }
+
+  async #stopRunners(key: string, spec: RoundSpec): Promise<Outcome> {
+    const { bus, cancelAgainMs } = this.#options;
+    const { taskRef, number } = spec;
+    await this.#end(key);
+    const nodes = new Set(spec.runners.filter(({ notReady }) => notReady === undefined).map(({ node }) => node));
+    for (const node of nodes) bus.publish(messages.nodeCancel, { node }, { taskUid: taskRef.uid, round: number, reason: 'the round was canceled' });
+    return { againAfterMs: cancelAgainMs ?? 2_000 };
+  }
+
+  /** Takes back work that no runner has fetched. */
+  async #end(key: string): Promise<void> {
+    const spec = this.#sent.get(key);
+    if (spec === undefined) return;
+    await purgeWork(this.#options.bus, { kind: spec.taskRef.kind, taskUid: spec.taskRef.uid, round: spec.number });
+    this.#sent.delete(key);
+  }
+
+  /** The cache may not have heard of the task yet: ask before ending its round. */
+  async #taskGone({ spec }: Round): Promise<boolean> {
+    const { caches } = this.#options;
+    const { kind, uid, resource, namespace, name } = spec.taskRef;
+    if (caches.taskByUid(kind, uid) !== undefined) return false;
+    const stored = await caches.reader.get(resource, namespace, name);
+    return stored?.metadata.uid !== uid;
+  }
+}
+
+export const openRoundKeys = (caches: Caches): string[] => caches.rounds.list().filter(isOpen).map(roundKey);

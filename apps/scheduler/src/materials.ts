@@ -1,0 +1,55 @@
+import type { KubeObject, Materials, RoundSpec } from '@roundsman/api';
+import { endpoint, messages, ServiceError, type Endpoint } from '@roundsman/bus';
+import type { Caches } from './caches.ts';
+import { isOpen } from './ledger.ts';
+
+type Get = (resource: string, namespace: string, name: string) => Promise<KubeObject>;
+
+interface MaterialNames {
+  readonly tlsSecretName?: string;
+  readonly tlsSecretNamespace?: string;
+  readonly bodyConfigmapName?: string;
+  readonly bodyConfigmapNamespace?: string;
+}
+
+/** TLS files and the body of a round, only for a runner that is expected in it while it is open. */
+export function materialsEndpoint(caches: Caches): Endpoint<never, unknown> {
+  const get: Get = async (resource, namespace, name) => {
+    const object = await caches.reader.get(resource, namespace, name);
+    if (object === undefined) throw new ServiceError(422, `${resource.slice(0, -1)} ${namespace}/${name} does not exist`);
+    return object;
+  };
+  return endpoint(messages.materials, async ({ taskUid, round: number }, { runner = '' }) => {
+    const round = caches.roundsOf(taskUid).find(({ spec }) => spec.number === number);
+    if (round === undefined) throw new ServiceError(404, `there is no round ${number} of task ${taskUid}`);
+    if (!isOpen(round) || round.spec.cancel === true) throw new ServiceError(410, `round ${number} of task ${taskUid} is over`);
+    if (!round.spec.runners.some((expected) => expected.runner === runner)) throw new ServiceError(403, `runner ${runner} is not expected in round ${number} of task ${taskUid}`);
+    return materialsOf(round.spec, get);
+  });
+}
+
+export async function materialsOf({ taskRef, taskSpec }: Pick<RoundSpec, 'taskRef' | 'taskSpec'>, get: Get): Promise<Materials> {
+  const { tlsSecretName, tlsSecretNamespace, bodyConfigmapName, bodyConfigmapNamespace } = (taskSpec['target'] ?? {}) as MaterialNames;
+  const materials: Materials = {};
+  if (tlsSecretName !== undefined) {
+    const secret = await get('secrets', tlsSecretNamespace ?? taskRef.namespace, tlsSecretName);
+    const { data = {} } = secret as unknown as { data?: Record<string, string> };
+    const pem = (key: string): string | undefined => (data[key] === undefined ? undefined : Buffer.from(data[key], 'base64').toString('utf8'));
+    const [ca, cert, key] = [pem('ca.crt'), pem('tls.crt'), pem('tls.key')];
+    if ((cert === undefined) !== (key === undefined)) throw new ServiceError(422, `secret ${secret.metadata.namespace}/${secret.metadata.name} has only one of tls.crt and tls.key`);
+    if (ca === undefined && cert === undefined) throw new ServiceError(422, `secret ${secret.metadata.namespace}/${secret.metadata.name} has neither ca.crt nor tls.crt and tls.key`);
+    materials.tls = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+  }
+  if (bodyConfigmapName !== undefined) materials.body = bodyOf(await get('configmaps', bodyConfigmapNamespace ?? taskRef.namespace, bodyConfigmapName));
+  return materials;
+}
+
+/** Base64. One key named `body`, in data or binaryData, is sent as it is; otherwise data as one flat JSON object, as kdoctor has it. */
+function bodyOf(configmap: KubeObject): string {
+  const { data = {}, binaryData = {} } = configmap as unknown as { data?: Record<string, string>; binaryData?: Record<string, string> };
+  if (Object.keys(data).length + Object.keys(binaryData).length === 1) {
+    if (data['body'] !== undefined) return Buffer.from(data['body']).toString('base64');
+    if (binaryData['body'] !== undefined) return binaryData['body'];
+  }
+  return Buffer.from(JSON.stringify(data)).toString('base64');
+}

@@ -1,0 +1,167 @@
+import { firstStart, nextStart, roundTimeoutMs, taskAnnotations, timingOf } from '@roundsman/api';
+import type { Ledger, Task } from './ledger.ts';
+
+export interface PlanSettings {
+  /** A Round is made so long before its start, so that its work can leave exactly then. */
+  readonly leadMs: number;
+  /** How long after its start a round waits for the first ready runner before it is run with all of them missing. */
+  readonly noRunnerWaitMs: number;
+  /** A round that cannot begin within its time may still begin so late, even when it then ends after its deadline. */
+  readonly lateMs: number;
+  /** Missed rounds recorded one by one after an outage; older ones are only counted. */
+  readonly maxMissed: number;
+}
+export const defaultPlanSettings: PlanSettings = { leadMs: 300, noRunnerWaitMs: 30_000, lateMs: 5_000, maxMissed: 10 };
+
+export interface PlannedRound {
+  readonly number: number;
+  readonly trigger: 'schedule' | 'run-now' | 'missed';
+  readonly startMs: number;
+  readonly deadlineMs: number;
+  /** Starts left out before this one. */
+  readonly skipped: number;
+  /** The ledger as it is with this round. */
+  readonly ledger: Ledger;
+}
+
+export type Plan =
+  | { readonly do: 'create'; readonly round: PlannedRound }
+  /** Nothing before `untilMs`; without it, nothing before something changes. */
+  | { readonly do: 'wait'; readonly untilMs?: number; readonly why: 'open-round' | 'suspended' | 'not-due' | 'no-runner' | 'finished' };
+
+export interface World {
+  readonly nowMs: number;
+  readonly openRound: boolean;
+  readonly readyRunner: boolean;
+  /** When this process saw the present generation take the place of another one; undefined when it has seen no change. */
+  readonly changedMs?: number | undefined;
+  /** Since when a run-now waits for a runner; undefined when it has just been asked for. */
+  readonly runNowSinceMs?: number | undefined;
+}
+
+/**
+ * The next step for one task, from its rows and the time alone; called again after each step. At most one round is open; numbers
+ * have no gaps; starts lie on the grid of the schedule; rounds whose time has passed are recorded as missed and the next one runs.
+ */
+export function planRound(task: Task, ledger: Ledger, world: World, settings: PlanSettings = defaultPlanSettings): Plan {
+  if (world.openRound) return { do: 'wait', why: 'open-round' };
+  const { nowMs } = world;
+  const timeoutMs = roundTimeoutMs(task.spec.schedule);
+  const lateMs = lateness(task, timeoutMs, settings);
+  const runNow = task.metadata.annotations?.[taskAnnotations.runNow] ?? '';
+
+  if (runNow !== '' && runNow !== ledger.handledRunNow) {
+    const waited = nowMs - (world.runNowSinceMs ?? nowMs);
+    const patience = Math.min(settings.noRunnerWaitMs, lateMs);
+    if (!world.readyRunner && waited < patience) return { do: 'wait', untilMs: nowMs + patience - waited, why: 'no-runner' };
+    return create('run-now', nowMs, 0);
+  }
+  if (task.spec.suspend) return { do: 'wait', why: 'suspended' };
+  const total = task.spec.schedule.roundNumber ?? 1;
+  const left = total < 0 ? Number.POSITIVE_INFINITY : total - ledger.scheduled;
+  if (left <= 0) return { do: 'wait', why: 'finished' };
+
+  const due = nextDue(task, ledger, world, lateMs, left, settings.maxMissed);
+  if (due === undefined) return { do: 'wait', why: 'finished' };
+  if (due.missed) return create('missed', due.startMs, due.skipped);
+  if (nowMs < due.startMs - settings.leadMs) return { do: 'wait', untilMs: due.startMs - settings.leadMs, why: 'not-due' };
+  const patientUntil = due.startMs + Math.min(settings.noRunnerWaitMs, lateMs / 2);
+  if (!world.readyRunner && nowMs < patientUntil) return { do: 'wait', untilMs: patientUntil, why: 'no-runner' };
+  return create('schedule', due.startMs, due.skipped);
+
+  function create(trigger: PlannedRound['trigger'], startMs: number, skipped: number): Plan {
+    const number = ledger.lastNumber + 1;
+    const scheduled = trigger !== 'run-now';
+    return {
+      do: 'create',
+      round: {
+        number,
+        trigger,
+        startMs,
+        deadlineMs: startMs + timeoutMs,
+        skipped,
+        ledger: {
+          lastNumber: number,
+          scheduled: ledger.scheduled + (scheduled ? 1 : 0),
+          lastScheduledMs: scheduled ? startMs : ledger.lastScheduledMs,
+          handledRunNow: trigger === 'run-now' ? runNow : ledger.handledRunNow,
+          generation: task.metadata.generation,
+        },
+      },
+    };
+  }
+}
+
+/** The next start to be expected if nothing comes between, milliseconds; undefined when there is none. */
+export function nextStartMs(task: Task, ledger: Ledger, nowMs: number, settings: PlanSettings = defaultPlanSettings): number | undefined {
+  const total = task.spec.schedule.roundNumber ?? 1;
+  if (task.spec.suspend || (total >= 0 && ledger.scheduled >= total)) return undefined;
+  const lateMs = lateness(task, roundTimeoutMs(task.spec.schedule), settings);
+  return nextDue(task, ledger, { nowMs, openRound: false, readyRunner: true }, lateMs, 1, 0)?.startMs;
+}
+
+/** How long after its start a round may still begin: while it can end in time, and never less than a little. */
+function lateness(task: Task, timeoutMs: number, { lateMs }: PlanSettings): number {
+  const { durationInSecond, perRequestTimeoutInMS } = task.spec.request;
+  return Math.min(timeoutMs, Math.max(lateMs, timeoutMs - durationInSecond * 1000 - perRequestTimeoutInMS));
+}
+
+interface Due {
+  readonly startMs: number;
+  readonly missed: boolean;
+  readonly skipped: number;
+}
+
+function nextDue(task: Task, ledger: Ledger, world: World, lateMs: number, left: number, maxMissed: number): Due | undefined {
+  const { schedule } = task.spec;
+  const createdMs = Date.parse(task.metadata.creationTimestamp);
+  const { lastScheduledMs } = ledger;
+  /** Starts up to here are past. */
+  const pastMs = world.nowMs - lateMs;
+  const next = (afterMs: number | undefined): number | undefined => nextStart(schedule, createdMs, afterMs);
+
+  if (ledger.generation !== task.metadata.generation) {
+    // Edited or resumed since: starts before that were never promised, so none of them was missed.
+    if (timingOf(schedule).form === 'once') {
+      if (lastScheduledMs !== undefined) return undefined;
+      return { startMs: Math.max(firstStart(schedule, createdMs), world.changedMs ?? world.nowMs), missed: false, skipped: 0 };
+    }
+    const startMs = next(Math.max(lastScheduledMs ?? Number.NEGATIVE_INFINITY, pastMs, (world.changedMs ?? Number.NEGATIVE_INFINITY) - 1));
+    return startMs === undefined ? undefined : { startMs, missed: false, skipped: 0 };
+  }
+
+  const startMs = next(lastScheduledMs);
+  if (startMs === undefined || startMs > pastMs) return startMs === undefined ? undefined : { startMs, missed: false, skipped: 0 };
+  // A task with few rounds left is over soon: each of them is recorded.
+  if (left <= maxMissed) return { startMs, missed: true, skipped: 0 };
+  return { missed: true, ...newestMissed(schedule, next, startMs, pastMs, maxMissed) };
+}
+
+/** Ticks of cron counted one by one; beyond that the middle of a long outage is estimated. */
+const countedTicks = 1000;
+
+/** The first of the newest `keep` starts in [startMs, pastMs], and how many come before it. */
+function newestMissed(schedule: Task['spec']['schedule'], next: (afterMs: number) => number | undefined, startMs: number, pastMs: number, keep: number): { startMs: number; skipped: number } {
+  const timing = timingOf(schedule);
+  if (timing.form === 'grid') {
+    const skipped = Math.max(0, Math.floor((pastMs - startMs) / timing.intervalMs) + 1 - keep);
+    return { startMs: startMs + skipped * timing.intervalMs, skipped };
+  }
+  const newest = [startMs];
+  let counted = 1;
+  let at: number = startMs;
+  for (;;) {
+    const tick = next(at);
+    if (tick === undefined || tick > pastMs) return { startMs: newest[0]!, skipped: counted - newest.length };
+    at = tick;
+    counted += 1;
+    newest.push(tick);
+    if (newest.length > keep) newest.shift();
+    if (counted !== countedTicks) continue;
+    const gapMs = (at - startMs) / (counted - 1);
+    const jump = Math.floor((pastMs - at) / gapMs) - 2 * keep;
+    if (jump <= 0) continue;
+    at += jump * gapMs;
+    counted += jump;
+  }
+}

@@ -1,0 +1,113 @@
+import { roundAnnotations, taskAnnotations, type Round } from '@roundsman/api';
+import { messages, ServiceError, type Bus } from '@roundsman/bus';
+import type { Outcome } from '@roundsman/reconcile';
+import type { Logger } from 'pino';
+import { parseTaskKey, type Caches } from './caches.ts';
+import { isOpen, ledgerOf, type Task } from './ledger.ts';
+import { planRound, type PlannedRound, type PlanSettings } from './plan.ts';
+import { cancelAsked, roundObject } from './round-object.ts';
+import { cancelRound } from './cancel.ts';
+
+export interface PlannerOptions {
+  readonly bus: Bus;
+  readonly caches: Caches;
+  readonly settings: PlanSettings;
+  /** Whose runners carry the tasks. */
+  readonly runtime: string;
+  readonly log: Logger;
+  readonly onRound?: (trigger: PlannedRound['trigger'], lateSeconds: number) => void;
+}
+
+/** Makes a task's rounds when they are due, and ends the open one when that is asked for. */
+export class Planner {
+  readonly #options: PlannerOptions;
+  /** Tasks that wait for a runner; woken when one becomes ready. */
+  readonly #waiting = new Set<string>();
+  readonly #runNowSince = new Map<string, { value: string; atMs: number }>();
+
+  constructor(options: PlannerOptions) {
+    this.#options = options;
+  }
+
+  /** Keys of tasks that cannot go on without a runner. */
+  waitingForRunner(): string[] {
+    return [...this.#waiting];
+  }
+
+  readonly reconcile = async (key: string): Promise<Outcome | void> => {
+    const { caches, settings, runtime } = this.#options;
+    const { kind, namespace, name } = parseTaskKey(key);
+    const task = caches.tasks.get(kind)?.get(namespace, name);
+    this.#waiting.delete(key);
+    if (task === undefined || task.metadata.deletionTimestamp !== undefined) return undefined;
+    const { uid } = task.metadata;
+    const rounds = caches.roundsOf(uid);
+    await this.#cancelIfAsked(task, rounds);
+
+    const nowMs = Date.now();
+    const runners = caches.runnersOf(runtime);
+    const plan = planRound(
+      task,
+      ledgerOf(task, rounds),
+      {
+        nowMs,
+        openRound: rounds.some(isOpen),
+        readyRunner: runners.some(({ status }) => status?.ready === true),
+        changedMs: caches.changedMs(uid),
+        runNowSinceMs: this.#runNowSinceMs(task, nowMs),
+      },
+      settings,
+    );
+    if (plan.do === 'wait') {
+      if (plan.why === 'no-runner') this.#waiting.add(key);
+      return plan.untilMs === undefined ? undefined : { againAfterMs: plan.untilMs - nowMs };
+    }
+    await this.#create(task, plan.round);
+    return { againAfterMs: 0 };
+  };
+
+  async #cancelIfAsked(task: Task, rounds: readonly Round[]): Promise<void> {
+    const asked = cancelAsked(task);
+    if (asked === '') return;
+    for (const round of rounds) {
+      if (!isOpen(round) || round.spec.cancel === true || round.metadata.annotations?.[roundAnnotations.cancel] === asked) continue;
+      await cancelRound(this.#options, round, 'the task asks for it');
+    }
+  }
+
+  async #create(task: Task, planned: PlannedRound): Promise<void> {
+    const { bus, caches, runtime, log, onRound } = this.#options;
+    const object = roundObject(task, planned, caches.runnersOf(runtime));
+    const { name, namespace } = object.metadata;
+    const resource = caches.rounds.resource;
+    let stored: Round;
+    try {
+      const reply = await bus.request(messages.write, {}, { operation: 'create', resource, namespace: namespace as string, name: name as string, object: object as unknown as Record<string, unknown> });
+      stored = reply.object as unknown as Round;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 409)) throw error;
+      // Made already, the cache has not heard of it: perhaps an answer was lost.
+      const existing = await caches.reader.get(resource, namespace, name as string);
+      if (existing === undefined) throw error;
+      stored = existing as Round;
+    }
+    caches.rounds.observe(stored);
+    const lateMs = Date.now() - planned.startMs;
+    onRound?.(planned.trigger, Math.max(0, lateMs) / 1000);
+    log.info({ task: `${task.kind} ${namespace}/${task.metadata.name}`, round: planned.number, trigger: planned.trigger, start: object.spec.startTime, lateMs, skipped: planned.skipped }, 'round made');
+  }
+
+  /** Since when the present run-now value has been known here. */
+  #runNowSinceMs(task: Task, nowMs: number): number | undefined {
+    const value = task.metadata.annotations?.[taskAnnotations.runNow];
+    const { uid } = task.metadata;
+    if (value === undefined || value === '') {
+      this.#runNowSince.delete(uid);
+      return undefined;
+    }
+    const known = this.#runNowSince.get(uid);
+    if (known?.value === value) return known.atMs;
+    this.#runNowSince.set(uid, { value, atMs: nowMs });
+    return nowMs;
+  }
+}
