@@ -1,6 +1,7 @@
 import { reportBounds, type Comparison } from '@roundsman/api';
 import type { Percentiles } from '@roundsman/measure';
 import type pg from 'pg';
+import { round1 } from './render.ts';
 
 interface Current {
   taskUid: string;
@@ -33,15 +34,15 @@ export async function compareWithPrevious(client: pg.PoolClient, { taskUid, roun
   );
   const comparison: Comparison = {
     previousRound: previous.round,
-    successRateDelta: successRate - previous.rate,
+    successRateDelta: Math.round((successRate - previous.rate) * 1e6) / 1e6,
     newlyFailing: changed.rows.filter((row) => !row.ok).map(({ runner, target, reason }) => ({ runner, target, ...(reason === null ? {} : { reason }) })),
     recovered: changed.rows.filter((row) => row.ok).map(({ runner, target }) => ({ runner, target })),
     ...counts.rows[0]!,
   };
   if (latency?.p50Us !== undefined && latency.p99Us !== undefined && previous.p50 !== null && previous.p99 !== null) {
-    comparison.p50DeltaUs = latency.p50Us - previous.p50;
-    comparison.p99DeltaUs = latency.p99Us - previous.p99;
-    if (previous.p99 > 0) comparison.p99Ratio = latency.p99Us / previous.p99;
+    comparison.p50DeltaUs = round1(latency.p50Us - previous.p50);
+    comparison.p99DeltaUs = round1(latency.p99Us - previous.p99);
+    if (previous.p99 > 0) comparison.p99Ratio = Math.round((latency.p99Us / previous.p99) * 1000) / 1000;
   }
   return comparison;
 }

@@ -6,3 +6,5 @@ export { registerRound, committedRounds, openRounds, type OpenRound } from './ro
 export { closeRound, type CloseRequest, type ClosedRound, type SilentOutcome, type SilentRunner } from './close.ts';
 export { openReports, BadPageToken, type Page, type ReportChange, type ReportList, type Reports, type RoundFilter } from './read.ts';
 export type { KdoctorReport, KdoctorTask } from './kdoctor.ts';
+export { untoldRounds, markTold, type UntoldRound } from './untold.ts';
+export { createAhead, retire, rollUp, type Retired, type RetentionOptions } from './maintain.ts';

@@ -227,7 +227,7 @@ const knownParts = {
 const noteOutcomes = {
   name: 'report-note-outcomes',
   text: `insert into report.runner_rounds as r (task_uid, round, runner, node, parts, outcome_state, outcome_reason, started_at, ended_at, target_count, starvation, running_load)
-         select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::int[], $11::jsonb[], $12::jsonb[])
+         select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::int[], $11::json[], $12::json[])
          order by 1, 2, 3
          on conflict (task_uid, round, runner) do update set parts = excluded.parts, outcome_state = excluded.outcome_state, outcome_reason = excluded.outcome_reason,
            started_at = excluded.started_at, ended_at = excluded.ended_at, target_count = excluded.target_count, starvation = excluded.starvation, running_load = excluded.running_load

@@ -39,7 +39,7 @@ export interface RoundRow extends FlatDistribution {
 export const roundColumns = `r.task_uid as "taskUid", r.round, r.kind, r.namespace, r.task, r.name, r.round_start as start, r.deadline, r.trigger, r.task_spec as "taskSpec", r.not_tested as "notTested",
   r.state, r.verdict_body as verdict, r.closed_at as "closedAt", r.report_version::float8 as version, r.targets, r.ok_targets as "okTargets",
   r.planned::float8, r.sent::float8, r.unsent::float8, r.succeeded::float8, r.failed::float8, r.bytes::float8,
-  jsonb_build_object('expected', r.runners_expected, 'ok', r.runners_ok, 'failed', r.runners_failed, 'canceled', r.runners_canceled, 'error', r.runners_error, 'missing', r.runners_missing) as runners,
+  json_build_object('expected', r.runners_expected, 'ok', r.runners_ok, 'failed', r.runners_failed, 'canceled', r.runners_canceled, 'error', r.runners_error, 'missing', r.runners_missing) as runners,
   r.latency_count::float8 as n, r.latency_sum_us as sum, r.latency_min_us as min, r.latency_max_us as max, r.latency_b as b, r.latency_c::float8[] as c,
   r.errors, r.status_codes as "statusCodes", r.reply_codes as "replyCodes", r.comparison, r.late_results as "lateResults"`;
 
@@ -205,7 +205,7 @@ export function latencySummary(data: Distribution): LatencySummary | undefined {
   const us = { minUs: round1(data.minUs), meanUs: round1(data.sumUs / data.count), p50Us: at(0.5), p90Us: at(0.9), p95Us: at(0.95), p99Us: at(0.99), maxUs: round1(data.maxUs) };
   return {
     count: data.count,
-    minMs: us.minUs / 1000, meanMs: us.meanUs / 1000, p50Ms: us.p50Us / 1000, p90Ms: us.p90Us / 1000, p95Ms: us.p95Us / 1000, p99Ms: us.p99Us / 1000, maxMs: us.maxUs / 1000,
+    minMs: ms(us.minUs), meanMs: ms(us.meanUs), p50Ms: ms(us.p50Us), p90Ms: ms(us.p90Us), p95Ms: ms(us.p95Us), p99Ms: ms(us.p99Us), maxMs: ms(us.maxUs),
     ...us,
   };
 }
@@ -243,6 +243,11 @@ export function wholeSeconds(date: Date): string {
 /** One decimal of a microsecond: more is noise. */
 export function round1(us: number): number {
   return Math.round(us * 10) / 10;
+}
+
+/** Without the digits that division leaves behind. */
+function ms(us: number): number {
+  return Math.round(us * 10) / 10_000;
 }
 
 /** A UUID that is always the same for the same report and no other object's. */

@@ -1,5 +1,5 @@
 import type { Distribution, ProbeErrorCode, Starvation } from '@roundsman/api';
-import { DistributionCollector, percentiles } from '@roundsman/measure';
+import { compareNames, DistributionCollector, percentiles } from '@roundsman/measure';
 import type pg from 'pg';
 
 /** A runner's record in a round, with the sums over its targets (set when the round is closed). */
@@ -74,10 +74,10 @@ export type RunnerRecord = Omit<RunnerRow, 'latency'> & FlatDistribution;
 export async function loadRunners(client: pg.ClientBase | pg.Pool, taskUid: string, round: number): Promise<RunnerRow[]> {
   const { rows } = await client.query<RunnerRecord>({
     name: 'report-load-runners',
-    text: `select ${runnerColumns} from report.runner_rounds x where x.task_uid = $1 and x.round = $2 order by x.runner`,
+    text: `select ${runnerColumns} from report.runner_rounds x where x.task_uid = $1 and x.round = $2`,
     values: [taskUid, round],
   });
-  return rows.map((row) => ({ ...row, latency: distributionOf(row) }));
+  return rows.map((row) => ({ ...row, latency: distributionOf(row) })).sort((a, b) => compareNames(a.runner, b.runner));
 }
 
 /** A distribution as a query returns it. */

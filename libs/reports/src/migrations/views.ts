@@ -94,7 +94,7 @@ where r.closed_at is not null;
 create view grafana.findings as
 select r.round_start as time, r.kind, r.namespace, r.task, r.task_uid, r.round, f.position, f.body ->> 'code' as code, f.body ->> 'severity' as severity,
        f.body ->> 'subject' as subject, f.body ->> 'message' as message, f.body -> 'evidence' as evidence
-from report.rounds r, lateral jsonb_array_elements(r.verdict_body -> 'findings') with ordinality f (body, position)
+from report.rounds r, lateral json_array_elements(r.verdict_body -> 'findings') with ordinality f (body, position)
 where r.closed_at is not null;
 
 create view grafana.failures as
