@@ -8,6 +8,11 @@ export interface PoolOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** Ours alone: others in the process may read the same types differently. */
+const types = new pg.TypeOverrides();
+for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) types.setTypeParser(type, (text: string) => JSON.parse(text) as unknown);
+types.setTypeParser(pg.types.builtins.INT8, Number);
+
 /** A pool that fails within seconds when Postgres is away, so that callers can say so and try again. */
 export function reportPool(databaseUrl: string, { name, connections, onError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
@@ -17,6 +22,7 @@ export function reportPool(databaseUrl: string, { name, connections, onError }: 
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    types,
     statement_timeout: 60_000,
     idle_in_transaction_session_timeout: 60_000,
   });
