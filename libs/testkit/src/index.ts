@@ -1,1 +1,4 @@
-export {};
+export { eventually } from './eventually.ts';
+export { startNats, type NatsOptions, type TestNats } from './nats.ts';
+export { freePort } from './ports.ts';
+export { startPostgres, type PostgresOptions, type TestPostgres } from './postgres.ts';

@@ -1,0 +1,130 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { connectBus } from '@roundsman/bus';
+import type { Bus, BusLog } from '@roundsman/bus';
+import { freePort } from './ports.ts';
+import { ServerProcess, temporaryDirectory } from './server-process.ts';
+
+export interface NatsOptions {
+  /** Whole configuration; `port` and `storeDir` are chosen here. Default: JetStream without authorization. */
+  readonly config?: (at: { port: number; storeDir: string }) => string;
+  /** nkey seeds by identity, used by `connect`. */
+  readonly seeds?: Readonly<Record<string, string>>;
+  /** Kept after `stop`; a temporary one otherwise. */
+  readonly storeDir?: string;
+}
+
+export interface TestNats {
+  readonly url: string;
+  readonly port: number;
+  /** A bus of this identity; closed by `stop`. */
+  connect(identity: string, options?: { log?: BusLog; onFatal?: (error: Error) => void }): Promise<Bus>;
+  /** Ends the server as a crash would; `restart` brings it back on the same port with the same store. */
+  kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  restart(): Promise<void>;
+  /** Kills the server, empties its store, starts it again: what JetStream held is gone. */
+  wipe(): Promise<void>;
+  /** Closes the buses made here, ends the server, removes its files. */
+  stop(): Promise<void>;
+}
+
+/** The server binary: $ROUNDSMAN_NATS_SERVER, PATH, Go's bin folder, or where the product keeps the one it built. */
+function natsServer(): string {
+  const given = process.env['ROUNDSMAN_NATS_SERVER'];
+  if (given !== undefined && given !== '') return given;
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const home = process.env['ROUNDSMAN_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'roundsman');
+  const gopath = process.env['GOPATH'] ?? join(homedir(), 'go');
+  for (const folder of [...folders, join(gopath, 'bin'), home, join(home, 'bin')]) {
+    const path = join(folder, 'nats-server');
+    if (folder !== '' && existsSync(path)) return path;
+  }
+  try {
+    const path = join(execFileSync('go', ['env', 'GOPATH'], { encoding: 'utf8' }).trim(), 'bin', 'nats-server');
+    if (existsSync(path)) return path;
+  } catch {
+    // No Go toolchain: the sentence below says what to do.
+  }
+  throw new Error('no nats-server found: put one (2.12 or later) on PATH or name it in ROUNDSMAN_NATS_SERVER');
+}
+
+const openConfig = ({ port, storeDir }: { port: number; storeDir: string }): string =>
+  `listen: "127.0.0.1:${port}"\nmax_payload: 4MB\njetstream { store_dir: ${JSON.stringify(storeDir)}, sync_interval: always }\n`;
+
+/** Resolves when the server greets a connection. */
+async function answers(port: number): Promise<boolean> {
+  const { connect } = await import('node:net');
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (ok: boolean): void => {
+      socket.destroy();
+      resolve(ok);
+    };
+    socket.once('data', () => end(true));
+    socket.once('error', () => end(false));
+    socket.setTimeout(1_000, () => end(false));
+  });
+}
+
+/** A real NATS server on a free loopback port, gone with this process. */
+export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
+  const directory = temporaryDirectory('nats');
+  const storeDir = options.storeDir ?? join(directory, 'store');
+  const logFile = join(directory, 'server.log');
+  const configFile = join(directory, 'nats.conf');
+  const buses: Bus[] = [];
+  let port = 0;
+  let server: ServerProcess | undefined;
+
+  const up = async (): Promise<void> => {
+    mkdirSync(storeDir, { recursive: true });
+    writeFileSync(configFile, (options.config ?? openConfig)({ port, storeDir }));
+    server = new ServerProcess({ command: natsServer(), args: ['-c', configFile], logFile, directory, lastSignal: 'KILL' });
+    await server.start();
+    const deadline = Date.now() + 20_000;
+    while (!(await answers(port))) {
+      if (!server.running || Date.now() > deadline) throw new Error(`nats-server did not come up:\n${server.log()}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    port = await freePort();
+    try {
+      await up();
+      break;
+    } catch (error) {
+      await server?.kill('SIGKILL');
+      if (attempt === 3) throw error;
+    }
+  }
+
+  const url = `nats://127.0.0.1:${port}`;
+  const kill = async (signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> => server?.kill(signal);
+  return {
+    url,
+    port,
+    connect: async (identity, more = {}) => {
+      const seed = options.seeds?.[identity];
+      const bus = await connectBus({ servers: url, identity, ...(seed === undefined ? {} : { seed }), ...more });
+      buses.push(bus);
+      return bus;
+    },
+    kill,
+    restart: async () => {
+      await kill();
+      await up();
+    },
+    wipe: async () => {
+      await kill();
+      rmSync(storeDir, { recursive: true, force: true });
+      await up();
+    },
+    stop: async () => {
+      await Promise.allSettled(buses.map((bus) => bus.close()));
+      await kill('SIGKILL');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, openSync, closeSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Where stdout and stderr go; shown when the server does not come up. */
+  readonly logFile: string;
+  /** Removed when this process dies without having stopped the server. */
+  readonly directory: string;
+  /** Sent when this process dies: the quickest signal after which the server leaves nothing behind. */
+  readonly lastSignal: 'KILL' | 'QUIT';
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/**
+ * Waits with the server as its child. When its stdin closes, which happens however the parent dies (SIGKILL included),
+ * it ends the server and removes its directory (and no longer listens to the TERM that a server's own end brings).
+ * Writes the server's pid to descriptor 3.
+ */
+const guardian = `
+signal=$1; dir=$2; shift 2
+exec 4<&0
+"$@" </dev/null 3>&- 4<&- & pid=$!
+echo "$pid" >&3; exec 3>&-
+( cat <&4 >/dev/null; trap "" TERM; kill "-$signal" "$pid" 2>/dev/null; while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; rm -rf "$dir" ) & watch=$!
+exec 4<&-
+wait "$pid"; code=$?
+kill "$watch" 2>/dev/null
+exit "$code"
+`;
+
+/** A real server that dies with this process. */
+export class ServerProcess {
+  #child: ChildProcess | undefined;
+  #pid = 0;
+  #exited: Promise<void> = Promise.resolve();
+
+  constructor(readonly server: ServerCommand) {}
+
+  get pid(): number {
+    return this.#pid;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, logFile, directory, lastSignal, uid, gid } = this.server;
+    const log = openSync(logFile, 'a', 0o666);
+    const child = spawn('/bin/sh', ['-c', guardian, 'guardian', lastSignal, directory, command, ...args], {
+      stdio: ['pipe', log, log, 'pipe'],
+      detached: true,
+      cwd: directory,
+      ...(uid === undefined ? {} : { uid }),
+      ...(gid === undefined ? {} : { gid }),
+    });
+    closeSync(log);
+    this.#child = child;
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', () => {
+        child.stdin?.destroy();
+        resolve();
+      });
+    });
+    const pidPipe = child.stdio[3] as NodeJS.ReadableStream;
+    this.#pid = await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      const ended = (): void => reject(new Error(`${command} did not start:\n${this.log()}`));
+      child.once('exit', ended);
+      pidPipe.once('data', (line: Buffer) => {
+        child.off('exit', ended);
+        resolve(Number(line.toString()));
+      });
+    });
+    // An un-stopped server must not keep the test process alive; the guardian ends it.
+    child.unref();
+    for (const stream of [child.stdin, child.stdio[3]]) (stream as unknown as { unref?: () => void } | null)?.unref?.();
+  }
+
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Sends the signal to the server itself and waits until it is gone. */
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    if (!this.running) return;
+    this.#child?.ref();
+    process.kill(this.#pid, signal);
+    await this.#exited;
+  }
+
+  /** The last lines of the server's log. */
+  log(): string {
+    return readFileSync(this.server.logFile, 'utf8').split('\n').slice(-40).join('\n');
+  }
+}
+
+export const temporaryDirectory = (name: string): string => mkdtempSync(join(tmpdir(), `roundsman-${name}-`));
