@@ -1,8 +1,9 @@
-import { taskKinds, taskLabels, taskResources, type Round, type Runner, type TaskKind } from '@roundsman/api';
+import { taskKinds, taskLabels, taskResources, type AnyTask, type Round, type Runner, type TaskKind } from '@roundsman/api';
 import { Informer, type ChangeFeed, type ObjectSource } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import type { Logger } from 'pino';
-import type { Task } from './ledger.ts';
+
+export type Task = AnyTask;
 
 /** Committed objects, read past the caches where being a moment behind would matter. */
 export type Reader = ObjectSource & Pick<Store, 'get'>;

@@ -1,10 +1,9 @@
-import type { Round, RoundSpec } from '@roundsman/api';
+import { isOpenRound, type Round, type RoundSpec } from '@roundsman/api';
 import { messages, purgeWork, type Bus } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import { roundKey, type Caches } from './caches.ts';
 import { cancelRound } from './cancel.ts';
-import { isOpen } from './ledger.ts';
 import { peersOf, workOrder } from './round-object.ts';
 import type { Running } from './running.ts';
 
@@ -41,7 +40,7 @@ export class Dispatcher {
     const { caches, republishMs } = this.#options;
     const [namespace = '', name = ''] = key.split('/');
     const round = caches.rounds.get(namespace, name);
-    if (round === undefined || !isOpen(round)) return this.#end(key);
+    if (round === undefined || !isOpenRound(round)) return this.#end(key);
     const { spec } = round;
     if (spec.cancel === true) return this.#stopRunners(key, spec);
     if (await this.#taskGone(round)) {
@@ -109,4 +108,4 @@ export class Dispatcher {
   }
 }
 
-export const openRoundKeys = (caches: Caches): string[] => caches.rounds.list().filter(isOpen).map(roundKey);
+export const openRoundKeys = (caches: Caches): string[] => caches.rounds.list().filter(isOpenRound).map(roundKey);

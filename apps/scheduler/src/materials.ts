@@ -1,7 +1,6 @@
-import type { KubeObject, Materials, RoundSpec } from '@roundsman/api';
+import { isOpenRound, type KubeObject, type Materials, type RoundSpec } from '@roundsman/api';
 import { endpoint, messages, ServiceError, type Endpoint } from '@roundsman/bus';
 import type { Caches } from './caches.ts';
-import { isOpen } from './ledger.ts';
 
 type Get = (resource: string, namespace: string, name: string) => Promise<KubeObject>;
 
@@ -22,7 +21,7 @@ export function materialsEndpoint(caches: Caches): Endpoint<never, unknown> {
   return endpoint(messages.materials, async ({ taskUid, round: number }, { runner = '' }) => {
     const round = caches.roundsOf(taskUid).find(({ spec }) => spec.number === number);
     if (round === undefined) throw new ServiceError(404, `there is no round ${number} of task ${taskUid}`);
-    if (!isOpen(round) || round.spec.cancel === true) throw new ServiceError(410, `round ${number} of task ${taskUid} is over`);
+    if (!isOpenRound(round) || round.spec.cancel === true) throw new ServiceError(410, `round ${number} of task ${taskUid} is over`);
     if (!round.spec.runners.some((expected) => expected.runner === runner)) throw new ServiceError(403, `runner ${runner} is not expected in round ${number} of task ${taskUid}`);
     return materialsOf(round.spec, get);
   });

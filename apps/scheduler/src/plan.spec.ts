@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { firstStart, nextStart, roundAnnotations, roundTimeoutMs, taskAnnotations, type Round } from '@roundsman/api';
+import { firstStart, isOpenRound, ledgerOf, nextStart, roundAnnotations, roundTimeoutMs, taskAnnotations, type Ledger, type Round } from '@roundsman/api';
 import fc from 'fast-check';
-import { isOpen, ledgerOf, type Ledger, type Task } from './ledger.ts';
+import type { Task } from './caches.ts';
 import { defaultPlanSettings, planRound, type Plan, type PlannedRound } from './plan.ts';
 
 const second = 1000;
@@ -192,7 +192,7 @@ describe('random lives of a task', () => {
         let asked = 0;
         let nowMs = created;
         const close = (): void => {
-          for (const round of rounds) if (isOpen(round) && nowMs >= closesAtMs) round.status = { state: 'succeed' };
+          for (const round of rounds) if (isOpenRound(round) && nowMs >= closesAtMs) round.status = { state: 'succeed' };
         };
         const onGrid = (startMs: number): boolean => startMs === firstStart(schedule, created) || nextStart(schedule, created, startMs - 1) === startMs;
 
@@ -200,7 +200,7 @@ describe('random lives of a task', () => {
           for (let guard = 0; ; guard++) {
             expect(guard).toBeLessThan(40);
             close();
-            const open = rounds.filter(isOpen);
+            const open = rounds.filter(isOpenRound);
             expect(open.length).toBeLessThanOrEqual(1);
             const plan = planRound(task, ledgerOf(task, rounds), { nowMs, openRound: open.length > 0, readyRunner, changedMs });
             if (plan.do === 'wait') {
@@ -238,7 +238,7 @@ describe('random lives of a task', () => {
             missedInOneGo = Math.max(missedInOneGo, rounds.slice(before).filter(({ spec }) => spec.trigger === 'missed').length);
             const wakes = [endMs, nowMs + 60 * minute];
             if (plan.do === 'wait' && plan.untilMs !== undefined) wakes.push(plan.untilMs);
-            if (rounds.some(isOpen)) wakes.push(Math.max(closesAtMs, nowMs + 1));
+            if (rounds.some(isOpenRound)) wakes.push(Math.max(closesAtMs, nowMs + 1));
             nowMs = Math.min(...wakes);
           }
         }
@@ -259,7 +259,7 @@ describe('random lives of a task', () => {
           const untilMs = nowMs + 3 * 60 * minute;
           while (nowMs < untilMs && scheduled() === before) {
             const plan = look(true, 1);
-            nowMs = Math.max(nowMs + 1, Math.min(untilMs, plan.do === 'wait' && plan.untilMs !== undefined ? plan.untilMs : rounds.some(isOpen) ? closesAtMs : untilMs));
+            nowMs = Math.max(nowMs + 1, Math.min(untilMs, plan.do === 'wait' && plan.untilMs !== undefined ? plan.untilMs : rounds.some(isOpenRound) ? closesAtMs : untilMs));
           }
           expect(scheduled()).toBeGreaterThan(before);
         }

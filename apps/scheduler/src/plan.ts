@@ -1,5 +1,5 @@
-import { firstStart, nextStart, roundTimeoutMs, taskAnnotations, timingOf } from '@roundsman/api';
-import type { Ledger, Task } from './ledger.ts';
+import { firstStart, nextStart, roundTimeoutMs, taskAnnotations, timingOf, totalRounds, type Ledger } from '@roundsman/api';
+import type { Task } from './caches.ts';
 
 export interface PlanSettings {
   /** A Round is made so long before its start, so that its work can leave exactly then. */
@@ -56,9 +56,8 @@ export function planRound(task: Task, ledger: Ledger, world: World, settings: Pl
     if (!world.readyRunner && waited < patience) return { do: 'wait', untilMs: nowMs + patience - waited, why: 'no-runner' };
     return create('run-now', nowMs, 0);
   }
-  if (task.spec.suspend) return { do: 'wait', why: 'suspended' };
-  const total = task.spec.schedule.roundNumber ?? 1;
-  const left = total < 0 ? Number.POSITIVE_INFINITY : total - ledger.scheduled;
+  if (task.spec.suspend === true) return { do: 'wait', why: 'suspended' };
+  const left = totalRounds(task.spec.schedule) - ledger.scheduled;
   if (left <= 0) return { do: 'wait', why: 'finished' };
 
   const due = nextDue(task, ledger, world, lateMs, left, settings.maxMissed);
@@ -90,14 +89,6 @@ export function planRound(task: Task, ledger: Ledger, world: World, settings: Pl
       },
     };
   }
-}
-
-/** The next start to be expected if nothing comes between, milliseconds; undefined when there is none. */
-export function nextStartMs(task: Task, ledger: Ledger, nowMs: number, settings: PlanSettings = defaultPlanSettings): number | undefined {
-  const total = task.spec.schedule.roundNumber ?? 1;
-  if (task.spec.suspend || (total >= 0 && ledger.scheduled >= total)) return undefined;
-  const lateMs = lateness(task, roundTimeoutMs(task.spec.schedule), settings);
-  return nextDue(task, ledger, { nowMs, openRound: false, readyRunner: true }, lateMs, 1, 0)?.startMs;
 }
 
 /** How long after its start a round may still begin: while it can end in time, and never less than a little. */

@@ -1,9 +1,8 @@
-import { roundAnnotations, taskAnnotations, type Round } from '@roundsman/api';
+import { isOpenRound, ledgerOf, roundAnnotations, taskAnnotations, type Round } from '@roundsman/api';
 import { messages, ServiceError, type Bus } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
-import { parseTaskKey, type Caches } from './caches.ts';
-import { isOpen, ledgerOf, type Task } from './ledger.ts';
+import { parseTaskKey, type Caches, type Task } from './caches.ts';
 import { planRound, type PlannedRound, type PlanSettings } from './plan.ts';
 import { cancelAsked, roundObject } from './round-object.ts';
 import { cancelRound } from './cancel.ts';
@@ -51,7 +50,7 @@ export class Planner {
       ledgerOf(task, rounds),
       {
         nowMs,
-        openRound: rounds.some(isOpen),
+        openRound: rounds.some(isOpenRound),
         readyRunner: runners.some(({ status }) => status?.ready === true),
         changedMs: caches.changedMs(uid),
         runNowSinceMs: this.#runNowSinceMs(task, nowMs),
@@ -70,7 +69,7 @@ export class Planner {
     const asked = cancelAsked(task);
     if (asked === '') return;
     for (const round of rounds) {
-      if (!isOpen(round) || round.spec.cancel === true || round.metadata.annotations?.[roundAnnotations.cancel] === asked) continue;
+      if (!isOpenRound(round) || round.spec.cancel === true || round.metadata.annotations?.[roundAnnotations.cancel] === asked) continue;
       await cancelRound(this.#options, round, 'the task asks for it');
     }
   }

@@ -11,7 +11,7 @@ import {
   type TaskKind,
   type WorkOrder,
 } from '@roundsman/api';
-import type { Task } from './ledger.ts';
+import type { Task } from './caches.ts';
 import type { PlannedRound } from './plan.ts';
 import { notTestedOf, targetsOf, type Peer } from './targets.ts';
 

@@ -1,7 +1,7 @@
+import { isOpenRound } from '@roundsman/api';
 import { messages, type Bus, type Subscription } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
-import { isOpen } from './ledger.ts';
 
 export interface RunningOptions {
   readonly bus: Bus;
@@ -49,7 +49,7 @@ export class Running {
     const { bus, caches, log, unknownMs } = this.#options;
     const key = `${runner}/${taskUid}/${number}`;
     const round = caches.roundsOf(taskUid).find(({ spec }) => spec.number === number);
-    if (round !== undefined && isOpen(round) && round.spec.cancel !== true) {
+    if (round !== undefined && isOpenRound(round) && round.spec.cancel !== true) {
       this.#unknownSince.delete(key);
       return;
     }
@@ -61,7 +61,7 @@ export class Running {
       if (this.#unknownSince.size > 10_000) this.#unknownSince.clear();
       if (caches.problem() !== undefined || Date.now() - since < (unknownMs ?? 3_000)) return;
       reason = 'the task is gone';
-    } else if (!isOpen(round)) reason = 'the round is closed';
+    } else if (!isOpenRound(round)) reason = 'the round is closed';
     log.info({ runner, node, taskUid, round: number, reason }, 'telling a runner to stop a round');
     bus.publish(messages.nodeCancel, { node }, { taskUid, round: number, reason });
   }

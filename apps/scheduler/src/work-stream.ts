@@ -1,9 +1,9 @@
+import { isOpenRound } from '@roundsman/api';
 import type { Bus } from '@roundsman/bus';
 import { ensureRunnerConsumer, pendingWork, purgeWork, removeRunnerConsumer, runnersWithConsumer } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
-import { isOpen } from './ledger.ts';
 
 /** Consumers are checked again so often: the stream may have been made anew. */
 const ensureAgainMs = 30_000;
@@ -38,7 +38,7 @@ export class WorkStream {
     const stale = new Map<string, { kind: string; taskUid: string; round: number }>();
     for (const { kind = '', taskUid = '', round = '' } of await pendingWork(this.#bus)) {
       const number = Number(round);
-      const open = this.#caches.roundsOf(taskUid).some((one) => one.spec.number === number && isOpen(one) && one.spec.cancel !== true);
+      const open = this.#caches.roundsOf(taskUid).some((one) => one.spec.number === number && isOpenRound(one) && one.spec.cancel !== true);
       if (!open) stale.set(`${taskUid}/${round}`, { kind, taskUid, round: number });
     }
     for (const work of stale.values()) await purgeWork(this.#bus, work);
