@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { conditionSchema, type KubeObject } from '../meta.ts';
+import { verdictStateSchema } from '../round/verdict.ts';
 import type { TaskKind } from '../round/work.ts';
 
 export const roundStates = ['notstarted', 'ongoing', 'succeed', 'fail', 'canceled'] as const;
@@ -61,6 +62,7 @@ export type RoundSpec = z.infer<typeof roundSpecSchema>;
 export const roundStatusSchema = z.object({
   state: z.enum(['ongoing', 'succeed', 'fail', 'canceled', 'missed']),
   closedAt: z.string().optional(),
+  verdict: verdictStateSchema.optional().describe('What the results say; a round may succeed and yet be suspect'),
   summary: z.string().optional(),
   succeeded: z.array(z.string()).optional().describe('Nodes'),
   failed: z.array(z.string()).optional(),
