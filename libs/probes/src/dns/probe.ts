@@ -5,7 +5,7 @@ import { tlsOptions } from '../tls-options.ts';
 import type { Lane, Limits, Prepared, Prober } from '../probe.ts';
 import type { Pinned } from '../resolve.ts';
 import { compileExpectation, encodeQuery, judgeReply, replyCodeName, type Expectation } from './message.ts';
-import { QueryIds, type Query, type QueryOutcomes } from './query.ts';
+import { maxUnderway, QueryIds, type Query, type QueryCarrier, type QueryOutcomes } from './query.ts';
 import { StreamChannel } from './stream.ts';
 import { UdpChannel } from './udp.ts';
 
@@ -43,6 +43,7 @@ class DnsProber implements Prober, QueryOutcomes {
   readonly #lane: Lane;
   readonly #timeoutMs: number;
   readonly #limits: Limits;
+  readonly #most: number;
   readonly #deadlines: Deadlines<Query>;
   readonly #ids = new QueryIds();
   readonly #sockets: UdpChannel[] = [];
@@ -59,11 +60,12 @@ class DnsProber implements Prober, QueryOutcomes {
     this.#lane = lane;
     this.#timeoutMs = timeoutMs;
     this.#limits = limits;
+    this.#most = Math.min(limits.inFlight, maxUnderway);
     this.#deadlines = new Deadlines(timeoutMs, (query, now) => this.#expired(query, now));
   }
 
   hasRoom(): boolean {
-    return this.inFlight < this.#limits.inFlight && this.#ids.room;
+    return this.inFlight < this.#most && this.#ids.room;
   }
 
   start(intended: number, now: number): void {
@@ -89,6 +91,10 @@ class DnsProber implements Prober, QueryOutcomes {
     this.#deadlines.stop();
     for (const socket of this.#sockets) socket.close();
     for (const stream of this.#streams) stream.close();
+  }
+
+  carriedBy(carrier: QueryCarrier): Query[] {
+    return this.#ids.carriedBy(carrier);
   }
 
   find(id: number): Query | undefined {

@@ -8,7 +8,6 @@ import type { Query, QueryCarrier, QueryOutcomes } from './query.ts';
 export class UdpChannel implements QueryCarrier {
   readonly #socket: Socket;
   readonly #outcomes: QueryOutcomes;
-  readonly #underway = new Set<Query>();
   #waiting: Query[] | undefined = [];
   #closed = false;
 
@@ -21,20 +20,21 @@ export class UdpChannel implements QueryCarrier {
       if (this.#closed || error !== undefined) return;
       const waiting = this.#waiting ?? [];
       this.#waiting = undefined;
-      for (const query of waiting) this.#socket.send(query.message);
+      for (const query of waiting) {
+        // It may have expired, and its memory with it.
+        if (query.carrier === this) this.#socket.send(query.message);
+      }
     });
   }
 
   send(query: Query, now: number): void {
     query.carrier = this;
     query.sentAt = now;
-    this.#underway.add(query);
     if (this.#waiting === undefined) this.#socket.send(query.message);
     else this.#waiting.push(query);
   }
 
-  forget(query: Query): boolean {
-    this.#underway.delete(query);
+  forget(): boolean {
     return false;
   }
 
@@ -48,8 +48,7 @@ export class UdpChannel implements QueryCarrier {
     const reply = readReply(message);
     // Not a reply, or one that nobody waits for any more: the query it was meant for has timed out and was counted.
     const query = reply === undefined ? undefined : this.#outcomes.find(reply.id);
-    if (query === undefined || !this.#underway.has(query) || !answersQuestion(message, query.message)) return;
-    this.#underway.delete(query);
+    if (query === undefined || query.carrier !== this || !answersQuestion(message, query.message)) return;
     this.#outcomes.reply(query, message, performance.now(), false);
   }
 
@@ -58,9 +57,7 @@ export class UdpChannel implements QueryCarrier {
     if (this.#closed) return;
     const now = performance.now();
     const { code, message } = classify(error, 'exchange');
-    const failed = [...this.#underway];
-    this.#underway.clear();
     if (this.#waiting !== undefined) this.#waiting = [];
-    for (const query of failed) this.#outcomes.failure(query, now, code, message);
+    for (const query of this.#outcomes.carriedBy(this)) this.#outcomes.failure(query, now, code, message);
   }
 }
