@@ -7,6 +7,8 @@ export interface LeaderOptions {
   readonly heartbeatMs?: number;
   /** Why a try failed, other than that somebody else holds the lock. */
   readonly onProblem?: (problem: Error) => void;
+  /** The lock was asked for and somebody else holds it. */
+  readonly onStandby?: () => void;
 }
 
 /**
@@ -48,6 +50,7 @@ export async function acquireLeadership(databaseUrl: string, name: string, signa
           client = undefined;
           return hold(session, options.heartbeatMs ?? 2_000);
         }
+        options.onStandby?.();
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         options.onProblem?.(error as Error);

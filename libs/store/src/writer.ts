@@ -81,7 +81,8 @@ export interface KeepHistory {
 export async function trimChanges(client: pg.Client, keep: KeepHistory, batch = 20_000): Promise<number> {
   const { rowCount } = await client.query(
     `with bounds as (select coalesce(max(version), 0) as head, coalesce(min(version), 0) as oldest from roundsman.changes),
-     aged as (select coalesce(max(c.version), 0) as version from roundsman.changes c where c.at < now() - $2::float8 * interval '1 millisecond')
+     oldest as (select version, at from roundsman.changes order by version limit $3),
+     aged as (select coalesce(max(version), 0) as version from oldest where at < now() - $2::float8 * interval '1 millisecond')
      delete from roundsman.changes c using bounds, aged
      where c.version <= least(greatest(bounds.head - $1, aged.version), bounds.head - 1, bounds.oldest + $3 - 1)`,
     [keep.changes, keep.ageMs, batch],

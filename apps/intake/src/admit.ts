@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  alreadyExists, ApiError, badRequest, builtInNamespaces, conflict, decode, forbidden, invalid, kindByResource, metadataCauses, modified, notFound, viewOf,
+  type AdmissionContext, type Cause, type Kind, type KubeObject, type Limits, type ObjectMeta, type Policy, type StoredMeta,
+} from '@roundsman/api';
+import type { Change, writeSchema } from '@roundsman/bus';
+import type { z } from 'zod';
+import { isInternal } from './users.ts';
+
+/** One write as it arrives. */
+export type WriteRequest = z.output<typeof writeSchema>;
+
+/** What admission looks at: objects as admitted so far, the configured limits. */
+export interface AdmissionView {
+  /** Objects as they will be when everything admitted before is committed. */
+  readonly admitted: (resource: string, namespace: string | undefined, name: string) => KubeObject | undefined;
+  readonly list: (resource: string) => readonly KubeObject[];
+  readonly limits: Limits;
+  readonly policy: Policy;
+  readonly now: number;
+}
+
+/** What a write leads to. Without `type` nothing changes: dry run, or the object is as wanted already. */
+export interface Admitted {
+  readonly type?: Change['type'];
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  /** After the write; its resourceVersion is set when a version is given to the change. */
+  readonly object: KubeObject;
+  readonly warnings: string[];
+}
+
+type Body = Record<string, unknown>;
+const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Judges one write. Throws an ApiError when it is refused; changes nothing. */
+export function admit(write: WriteRequest, view: AdmissionView): Admitted {
+  const kind = kindByResource.get(write.resource);
+  if (kind === undefined) throw new ApiError('NotFound', `the server could not find the requested resource (${write.resource})`);
+  if (kind.virtual === true) throw new ApiError('MethodNotAllowed', `${write.resource} are read-only: they are made from measured results`);
+  if (kind.internal === true && write.operation !== 'delete' && !isInternal(write.user)) {
+    throw forbidden(kind, write.name ?? '', `${kind.plural} are written by Roundsman itself`);
+  }
+  if (write.operation === 'create') return create(kind, write, view);
+  const name = write.name;
+  if (name === undefined) throw badRequest('the name of the object is required');
+  const old = view.admitted(write.resource, write.namespace, name);
+  if (old === undefined) throw notFound(kind, name);
+  if (write.operation === 'delete') return remove(kind, old, write, view);
+  return change(kind, old, write, view);
+}
+
+/** The caller's object in stored form, with its metadata checked against the request. */
+function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined): { body: Body; warnings: string[]; view: string | undefined } {
+  if (write.object === undefined) throw badRequest('the object is required');
+  const { metadata } = write.object;
+  if (metadata !== undefined && !isRecord(metadata)) throw badRequest('metadata must be an object');
+  const view = write.view === undefined ? undefined : viewOf(write.view, write.resource);
+  if (write.view !== undefined && view === undefined) throw badRequest(`${write.view} is not a view of ${write.resource}`);
+  let body: Body = write.object;
+  let warnings: string[] = [];
+  if (view !== undefined && body['apiVersion'] === write.view) ({ object: body, warnings } = view.fromView(body, old, write.fieldValidation));
+  const given = (isRecord(body['metadata']) ? body['metadata'] : {}) as ObjectMeta;
+  const namespace = kind.namespaced ? (write.namespace ?? given.namespace) : given.namespace;
+  if (kind.namespaced && given.namespace !== undefined && given.namespace !== '' && given.namespace !== namespace) {
+    throw badRequest(`the namespace of the provided object does not match the namespace sent on the request (${given.namespace} is not ${namespace})`);
+  }
+  if (write.name !== undefined && given.name !== undefined && given.name !== write.name) {
+    throw badRequest(`the name of the object (${given.name}) does not match the name on the URL (${write.name})`);
+  }
+  const named = write.name ?? given.name;
+  body = { ...body, metadata: { ...given, ...(named !== undefined && { name: named }), ...(namespace !== undefined && { namespace }) } };
+  return { body, warnings, view: write.view };
+}
+
+function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted {
+  const { body, warnings, view: viewName } = bodyOf(kind, write, undefined);
+  const meta = body['metadata'] as ObjectMeta;
+  if (meta.resourceVersion !== undefined && meta.resourceVersion !== '') throw badRequest('resourceVersion should not be set on objects to be created');
+  if ((meta.name ?? '') === '' && typeof meta.generateName === 'string' && meta.generateName !== '') meta.name = meta.generateName.slice(0, 248) + suffix();
+  if (kind.namespaced) requireNamespace(kind, meta, view);
+  const keepStatus = kind.hasStatus && isInternal(write.user);
+  if (!keepStatus) delete body['status'];
+  kind.prepare?.(body, undefined);
+  const decoded = decode(kind, body, write.fieldValidation);
+  const { object } = decoded;
+  const name = object.metadata.name ?? '';
+  warnings.push(...decoded.warnings, ...judge(kind, object, undefined, viewName, view));
+  const existing = view.admitted(write.resource, kind.namespaced ? object.metadata.namespace : undefined, name);
+  if (existing !== undefined) {
+    if (existing.metadata.deletionTimestamp !== undefined) throw new ApiError('AlreadyExists', `object is being deleted: ${alreadyExists(kind, name).message}`, alreadyExists(kind, name).status.details);
+    throw alreadyExists(kind, name);
+  }
+  const { deletionTimestamp: _time, deletionGracePeriodSeconds: _grace, selfLink: _link, ...rest } = object.metadata;
+  const metadata = { ...rest, uid: randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: timestamp(view.now) };
+  return admitted(kind, 'ADDED', { ...object, metadata }, warnings, write);
+}
+
+function change(kind: Kind, old: KubeObject, write: WriteRequest, view: AdmissionView): Admitted {
+  if (write.operation === 'updateStatus' && !kind.hasStatus) throw notFound(kind, `${write.name}/status`);
+  const { body, warnings, view: viewName } = bodyOf(kind, write, old);
+  const meta = body['metadata'] as ObjectMeta;
+  if (meta.resourceVersion !== undefined && meta.resourceVersion !== '' && meta.resourceVersion !== old.metadata.resourceVersion) throw modified(kind, old.metadata.name);
+  if (meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
+    throw conflict(kind, old.metadata.name, `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`);
+  }
+  // Status and the rest have different writers: each write only touches its own part.
+  const merged: Body = write.operation === 'updateStatus' ? { ...old, status: body['status'] } : withStatusOf(body, old);
+  if (write.operation === 'update') kind.prepare?.(merged, old);
+  const decoded = decode(kind, merged, write.fieldValidation);
+  const { object } = decoded;
+  warnings.push(...decoded.warnings);
+  object.metadata = write.operation === 'updateStatus' ? old.metadata : keptMetadata(kind, object.metadata, old.metadata);
+  if (write.operation === 'update') {
+    warnings.push(...judge(kind, object, old, viewName, view));
+    const desired = kind.generationOf ?? ((one: KubeObject): unknown => one.spec);
+    if (!isDeepStrictEqual(desired(object), desired(old))) object.metadata.generation = old.metadata.generation + 1;
+  }
+  const ended = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0 && !(kind.plural === 'namespaces' && kind.group === '');
+  if (ended) return admitted(kind, 'DELETED', object, warnings, write);
+  if (isDeepStrictEqual(object, old)) return { kind, namespace: old.metadata.namespace ?? '', name: old.metadata.name, object: old, warnings };
+  return admitted(kind, 'MODIFIED', object, warnings, write);
+}
+
+function withStatusOf(body: Body, old: KubeObject): Body {
+  const { status: _status, ...rest } = body;
+  return old.status === undefined ? rest : { ...rest, status: old.status };
+}
+
+/** What the server owns stays as it was. */
+function keptMetadata(kind: Kind, given: ObjectMeta, old: StoredMeta): StoredMeta {
+  const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } = old;
+  const metadata: StoredMeta = { ...given, name: old.name, uid, resourceVersion, generation, creationTimestamp };
+  delete metadata.selfLink;
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  if (deletionTimestamp !== undefined) {
+    metadata.deletionTimestamp = deletionTimestamp;
+    if (deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds = deletionGracePeriodSeconds;
+    const added = (given.finalizers ?? []).filter((finalizer) => !(old.finalizers ?? []).includes(finalizer));
+    if (added.length > 0) {
+      const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
+      throw invalid(kind, old.name, [{ field: 'metadata.finalizers', reason: 'FieldValueForbidden', message }]);
+    }
+  }
+  // A client that does not track managers leaves them out; that is no change.
+  if (metadata.managedFields === undefined && old.managedFields !== undefined) metadata.managedFields = old.managedFields;
+  return metadata;
+}
+
+function remove(kind: Kind, old: KubeObject, write: WriteRequest, view: AdmissionView): Admitted {
+  const { name, uid, resourceVersion } = old.metadata;
+  const { preconditions } = write;
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) throw conflict(kind, name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
+  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    throw conflict(kind, name, `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`);
+  }
+  const isNamespace = kind.plural === 'namespaces' && kind.group === '';
+  if (isNamespace && (builtInNamespaces as readonly string[]).includes(name)) throw forbidden(kind, name, 'this namespace may not be deleted');
+  // A namespace goes when it is empty: namespaces.ts empties it and then deletes it in its own name.
+  const waits = isNamespace ? write.user !== namespaceSweeper : (old.metadata.finalizers ?? []).length > 0;
+  if (!waits) return admitted(kind, 'DELETED', { ...old, metadata: { ...old.metadata } }, [], write);
+  if (old.metadata.deletionTimestamp !== undefined) return { kind, namespace: old.metadata.namespace ?? '', name, object: old, warnings: [] };
+  const metadata = { ...old.metadata, deletionTimestamp: timestamp(view.now), deletionGracePeriodSeconds: 0, generation: old.metadata.generation + 1 };
+  return admitted(kind, 'MODIFIED', { ...old, metadata, ...(isNamespace && { status: { phase: 'Terminating' } }) }, [], write);
+}
+
+/** The user in whose name emptied namespaces are removed. */
+export const namespaceSweeper = 'system:roundsman:intake/namespaces';
+
+function requireNamespace(kind: Kind, meta: ObjectMeta, view: AdmissionView): void {
+  // An absent or malformed name is told by the rules of metadata.
+  if (meta.namespace === undefined || meta.namespace === '') return;
+  const namespace = view.admitted('namespaces', undefined, meta.namespace);
+  if (namespace === undefined) throw notFound({ plural: 'namespaces', group: '' }, meta.namespace);
+  if (namespace.metadata.deletionTimestamp !== undefined) {
+    throw forbidden(kind, meta.name ?? '', `unable to create new content in namespace ${meta.namespace} because it is being terminated`);
+  }
+}
+
+/**
+ * The rules a schema cannot say. On update only what is wrong newly counts: an object that was fine when it was written
+ * stays writable when limits change. Returns warnings, throws when there are causes.
+ */
+function judge(kind: Kind, object: KubeObject, old: KubeObject | undefined, viewName: string | undefined, view: AdmissionView): string[] {
+  const context: AdmissionContext = {
+    get: view.admitted,
+    list: view.list,
+    limits: view.limits,
+    policy: view.policy,
+    now: view.now,
+    ...(old !== undefined && { old }),
+    ...(viewName !== undefined && { view: viewName }),
+  };
+  let causes: Cause[] = metadataCauses(kind, object.metadata);
+  let warnings: string[] = [];
+  const found = kind.validate?.(object, context);
+  if (found !== undefined) {
+    causes = causes.concat(found.causes);
+    ({ warnings } = found);
+  }
+  if (old !== undefined && (causes.length > 0 || warnings.length > 0)) {
+    const before = kind.validate?.(old, context);
+    const known = new Set([...metadataCauses(kind, old.metadata), ...(before?.causes ?? [])].map(({ field, message }) => `${field}: ${message}`));
+    causes = causes.filter(({ field, message }) => !known.has(`${field}: ${message}`));
+    warnings = warnings.filter((warning) => !(before?.warnings ?? []).includes(warning));
+  }
+  if (causes.length > 0) throw invalid(kind, object.metadata.name ?? '', causes);
+  return warnings;
+}
+
+function admitted(kind: Kind, type: Change['type'], object: KubeObject, warnings: string[], write: WriteRequest): Admitted {
+  const { namespace = '', name } = object.metadata;
+  return { ...(!write.dryRun && { type }), kind, namespace: kind.namespaced ? namespace : '', name, object, warnings };
+}
+
+const letters = 'bcdfghjklmnpqrstvwxz2456789';
+/** Five characters that spell no word, as Kubernetes appends to generated names. */
+const suffix = (): string => Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => letters[byte % letters.length]).join('');
+
+/** RFC 3339, whole seconds. */
+const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -1,0 +1,157 @@
+import { ApiError, serviceUnavailable, type KubeObject } from '@roundsman/api';
+import type { Change } from '@roundsman/bus';
+import type { Admitted, WriteRequest } from './admit.ts';
+import type { State } from './state.ts';
+
+/** Most writes in one transaction. */
+export const largestBatch = 512;
+/** Writes that may wait; more are refused, so that callers back off instead of timing out. */
+const longestQueue = 8_192;
+
+export interface WriteReply {
+  readonly object: KubeObject;
+  readonly warnings: string[];
+}
+
+/** A write on its way: answered once the batch it belongs to is committed. */
+interface Entry {
+  readonly write: WriteRequest;
+  readonly resolve: (reply: WriteReply) => void;
+  readonly reject: (error: Error) => void;
+}
+interface Judged extends Entry {
+  readonly outcome: Admitted | ApiError;
+  readonly change?: Change;
+}
+
+export interface GroupCommitPorts {
+  readonly admit: (write: WriteRequest) => Admitted;
+  /** Commits in version order; rejects unless the commit is sure. */
+  readonly commit: (changes: readonly Change[]) => Promise<void>;
+  /** Committed changes, in order, before their writes are answered. */
+  readonly committed: (changes: readonly Change[], tookMs: number) => void;
+  /** A write was judged and, when it changes something, committed. */
+  readonly settled: (write: WriteRequest, outcome: Admitted | ApiError, version: number | undefined) => void;
+  /** A commit failed: nothing more is accepted. Its outcome is unknown; the state must be read again. */
+  readonly failed: (error: Error) => void;
+}
+
+/**
+ * Gathers writes into transactions. While one transaction is on its way the writes of the next are judged, against the state
+ * that it will leave; so one disk flush is paid by many writes and versions have no gaps. Nothing is answered before the
+ * transaction it depends on is committed, refusals included.
+ */
+export class GroupCommit {
+  readonly #state: State;
+  readonly #ports: GroupCommitPorts;
+  #waiting: Entry[] = [];
+  #gathered: Judged[] = [];
+  #inFlight: Promise<void> | undefined;
+  #scheduled = false;
+  #closed: string | undefined;
+
+  constructor(state: State, ports: GroupCommitPorts) {
+    this.#state = state;
+    this.#ports = ports;
+  }
+
+  /** Resolves after the commit; rejects with the ApiError to answer. */
+  submit(write: WriteRequest): Promise<WriteReply> {
+    if (this.#closed !== undefined) return Promise.reject(serviceUnavailable(this.#closed));
+    if (this.#waiting.length >= longestQueue) return Promise.reject(serviceUnavailable(`${longestQueue} writes are waiting; try again`));
+    const { promise, resolve, reject } = Promise.withResolvers<WriteReply>();
+    this.#waiting.push({ write, resolve, reject });
+    this.#wake();
+    return promise;
+  }
+
+  /** Once per turn of the event loop: what arrived together is committed together. */
+  #wake(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#gather();
+      this.#send();
+    });
+  }
+
+  #gather(): void {
+    if (this.#closed !== undefined) return;
+    const room = largestBatch - this.#gathered.length;
+    const taken = this.#waiting.length <= room ? this.#waiting.splice(0) : this.#waiting.splice(0, room);
+    for (const entry of taken) this.#gathered.push(this.#judge(entry));
+  }
+
+  #judge(entry: Entry): Judged {
+    try {
+      const outcome = this.#ports.admit(entry.write);
+      if (outcome.type === undefined) return { ...entry, outcome };
+      const change = this.#changeOf(entry.write, outcome, outcome.type);
+      this.#state.admit(change);
+      return { ...entry, outcome, change };
+    } catch (error) {
+      if (error instanceof ApiError) return { ...entry, outcome: error };
+      // A fault of ours: this write gets it, the others of the batch must not.
+      return { ...entry, outcome: new ApiError('InternalError', `the write could not be judged: ${(error as Error).message}`) };
+    }
+  }
+
+  #changeOf({ resource }: WriteRequest, { object, namespace, name }: Admitted, type: Change['type']): Change {
+    const version = this.#state.admittedHead + 1;
+    object.metadata = { ...object.metadata, resourceVersion: String(version) };
+    return {
+      type,
+      version,
+      previous: version - 1,
+      previousOfResource: this.#state.admittedOfResource(resource),
+      resource,
+      namespace,
+      name,
+      uid: object.metadata.uid,
+      object: object as unknown as Change['object'],
+    };
+  }
+
+  #send(): void {
+    if (this.#inFlight !== undefined || this.#gathered.length === 0 || this.#closed !== undefined) return;
+    const batch = this.#gathered;
+    this.#gathered = [];
+    this.#inFlight = this.#commit(batch).finally(() => {
+      this.#inFlight = undefined;
+      if (this.#closed !== undefined) return;
+      this.#gather();
+      this.#send();
+    });
+  }
+
+  async #commit(batch: readonly Judged[]): Promise<void> {
+    const changes = batch.flatMap(({ change }) => change ?? []);
+    if (changes.length > 0) {
+      const begun = performance.now();
+      try {
+        await this.#ports.commit(changes);
+      } catch (error) {
+        for (const { reject } of batch) reject(serviceUnavailable('the write may or may not have been stored: the database connection was lost meanwhile'));
+        this.close('the database connection was lost');
+        this.#ports.failed(error as Error);
+        return;
+      }
+      this.#state.commit(changes);
+      this.#ports.committed(changes, performance.now() - begun);
+    }
+    for (const { write, outcome, change, resolve, reject } of batch) {
+      if (outcome instanceof ApiError) reject(outcome);
+      else resolve({ object: outcome.object, warnings: outcome.warnings });
+      this.#ports.settled(write, outcome, change?.version);
+    }
+  }
+
+  /** Accepts nothing more; what waits and is not on its way is refused. Resolves when what is on its way is settled. */
+  close(why: string): Promise<void> {
+    this.#closed ??= why;
+    for (const { reject } of this.#gathered.splice(0)) reject(serviceUnavailable(why));
+    for (const { reject } of this.#waiting.splice(0)) reject(serviceUnavailable(why));
+    return this.#inFlight ?? Promise.resolve();
+  }
+}

@@ -1,0 +1,57 @@
+import { expired, kindByResource, matchesLabels, notFound, parseLabelSelector, ApiError, type KubeObject } from '@roundsman/api';
+import type { Change, messages } from '@roundsman/bus';
+import { Expired } from '@roundsman/reconcile';
+import type { Store } from '@roundsman/store';
+import type { z } from 'zod';
+import type { State } from './state.ts';
+
+type Request<M extends keyof typeof messages> = (typeof messages)[M] extends { request: infer Q extends z.ZodType } ? z.output<Q> : never;
+type Reply<M extends keyof typeof messages> = (typeof messages)[M] extends { reply: infer A extends z.ZodType } ? z.output<A> : never;
+
+/** A page stops here, well below what one message may carry. */
+const pageBytes = 700_000;
+
+export function get(state: State, { resource, namespace, name }: Request<'get'>): Reply<'get'> {
+  const object = state.get(resource, namespace, name);
+  if (object === undefined) throw notFound(kindByResource.get(resource) ?? { plural: resource, group: '' }, name);
+  return object as unknown as Reply<'get'>;
+}
+
+/** `after` and `next` are `namespace/name` of the last object of a page. */
+export function list(state: State, { resource, namespace, labelSelector, limit, after }: Request<'list'>): Reply<'list'> {
+  if (!kindByResource.has(resource)) throw new ApiError('NotFound', `the server could not find the requested resource (${resource})`);
+  const requirements = parseLabelSelector(labelSelector ?? '');
+  const keyed = state
+    .list(resource)
+    .filter((object) => (namespace === undefined || object.metadata.namespace === namespace) && matchesLabels(requirements, object.metadata.labels))
+    .map((object) => ({ key: keyOf(object), object }))
+    .filter(({ key }) => after === undefined || key > after)
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const items: KubeObject[] = [];
+  let bytes = 0;
+  let last = '';
+  for (const { key, object } of keyed) {
+    if (items.length === limit) break;
+    bytes += JSON.stringify(object).length;
+    if (bytes > pageBytes && items.length > 0) break;
+    items.push(object);
+    last = key;
+  }
+  return { version: state.head, items: items as unknown as Reply<'list'>['items'], ...(items.length < keyed.length && { next: last }) };
+}
+
+const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/** From Postgres, which has more than memory. */
+export async function changes(store: Store, { since, resource, limit }: Request<'changes'>): Promise<Reply<'changes'>> {
+  let page: { head: number; changes: Change[]; more: boolean };
+  try {
+    page = await store.changes(since, { limit, ...(resource !== undefined && { resource }) });
+  } catch (error) {
+    if (error instanceof Expired) throw expired(since, since);
+    throw error;
+  }
+  let bytes = 0;
+  const fitting = page.changes.findIndex((change, index) => (bytes += JSON.stringify(change).length) > pageBytes && index > 0);
+  return fitting < 0 ? page : { head: page.head, changes: page.changes.slice(0, fitting), more: true };
+}

@@ -1,0 +1,41 @@
+import type { Limits, PolicySettings } from '@roundsman/api';
+import { z } from 'zod';
+
+const count = (value: number) => z.coerce.number().int().positive().default(value);
+/** `a, b` -> ['a', 'b']; empty entries are dropped. */
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').map((one) => one.trim()).filter((one) => one !== ''));
+
+/** `10.0.0.1:4222, [::1]:5432` as pairs; a bad one stops the start. */
+const endpoints = list.transform((entries, context) =>
+  entries.map((entry) => {
+    const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(entry);
+    if (match === null) {
+      context.issues.push({ code: 'custom', message: `"${entry}" is not address:port`, input: entry });
+      return z.NEVER;
+    }
+    return { address: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) };
+  }),
+);
+
+export const intakeSettings = z.object({
+  maxQpsPerRunner: count(20_000).describe('Requests per second that a task may ask of one runner, over all its targets'),
+  maxRequestsPerRound: count(50_000_000).describe('Requests that a task may ask of one runner in one round'),
+  maxBodyBytes: count(1_048_576).describe('Bytes of a request body'),
+  targetDeny: list.describe('CIDR ranges that no task may target, besides link-local addresses'),
+  targetDenyEndpoints: endpoints.describe('address:port pairs that no task may target: the product’s own NATS and Postgres'),
+  targetAllow: list.describe('CIDR ranges or address:port pairs that are open whatever is denied'),
+  keepChanges: count(100_000).describe('Changes kept for watches that resume'),
+  keepChangesMinutes: count(60).describe('Minutes for which changes are kept at most'),
+});
+export type IntakeSettings = z.output<typeof intakeSettings>;
+
+export const limitsOf = ({ maxQpsPerRunner, maxRequestsPerRound, maxBodyBytes }: IntakeSettings): Limits => ({ maxQpsPerRunner, maxRequestsPerRound, maxBodyBytes });
+
+export const policySettingsOf = ({ targetDeny, targetDenyEndpoints, targetAllow }: IntakeSettings, defaults: readonly string[]): PolicySettings => ({
+  deny: [...defaults, ...targetDeny],
+  denyEndpoints: targetDenyEndpoints,
+  allow: targetAllow,
+});

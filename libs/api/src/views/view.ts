@@ -1,0 +1,15 @@
+import type { Kind } from '../kind.ts';
+import type { KubeObject } from '../meta.ts';
+import type { FieldValidation } from '../validation/decode.ts';
+
+/**
+ * Another API group's face of a stored kind: same objects, other names and fields. Its own `schema` says which fields the
+ * group knows; ours beyond them are hidden when it is read and kept when it is written.
+ */
+export interface View extends Kind {
+  /** Stored-resource key of the objects behind it. */
+  readonly resource: string;
+  readonly toView: (object: KubeObject) => KubeObject;
+  /** A body written in this group, in stored form (no namespace: the caller knows it). Throws ApiError as `decode` does. */
+  readonly fromView: (body: Readonly<Record<string, unknown>>, old: KubeObject | undefined, fieldValidation: FieldValidation) => { object: Record<string, unknown>; warnings: string[] };
+}
