@@ -91,11 +91,23 @@ export interface ConsumeOptions {
   readonly create: boolean;
 }
 
+/** What went wrong with messages since the start, for metrics. */
+export interface BusCounts {
+  /** Core messages not sent: no connection, or one that does not keep up. */
+  readonly dropped: number;
+  /** Core messages received with a subject or payload that the catalogue refuses. */
+  readonly invalid: number;
+  /** Subscription handlers that threw. */
+  readonly failed: number;
+  /** Core messages received and dropped because the handler was too far behind. */
+  readonly overflowed: number;
+}
+
 /** Typed NATS for one identity. One connection; made by `connectBus`, closed by `close` (drains). */
 export interface Bus {
   readonly identity: string;
   /** Readable state for readiness: false while disconnected or after a permission violation (which names the subject). */
-  health(): { connected: boolean; violations: string[] };
+  health(): { connected: boolean; violations: string[]; counts?: BusCounts };
   /** Best effort: checked and sent, or dropped and counted while there is no connection. Throws on wrong params or payload. */
   publish<T>(message: CoreMessage<T>, params: Params, payload: T): void;
   /** Resolves when the stream has it. `duplicate`: the stream had it already (Msg-Id or one live message per subject). */

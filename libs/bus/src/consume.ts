@@ -2,6 +2,7 @@ import { AckPolicy, DeliverPolicy, JetStreamApiError } from '@nats-io/jetstream'
 import type { ConsumerConfig, ConsumerInfo, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { StreamMessage } from './catalogue.ts';
+import { Unreachable } from './bus.ts';
 import type { ConsumeOptions, Delivery, Subscription } from './bus.ts';
 import type { Connection } from './connection.ts';
 import { decodeJson, InvalidPayload } from './codec.ts';
@@ -15,6 +16,8 @@ import { messageOf } from './log.ts';
  * stay in the stream and `sweepDeadLetters` finds them.
  */
 const spareDeliveries = 8;
+/** Fetched and not yet handed over, beyond which nothing more is fetched. */
+const queueBytes = 16 << 20;
 const retryDelaysMs = [500, 1_000, 2_000, 5_000, 10_000];
 
 export function consumerConfig(filter: string, options: Pick<ConsumeOptions, 'durable' | 'ackWaitMs' | 'maxDeliver' | 'maxAckPending'>): Partial<ConsumerConfig> {
@@ -55,12 +58,12 @@ class ConsumeLoop<T> {
   readonly #batch: number;
   readonly #batchMs: number;
   readonly #filter: string;
-  #queue: { msg: JsMsg; staleAt: number }[] = [];
-  #wake: () => void = () => {};
+  readonly #queue: { msg: JsMsg; staleAt: number }[] = [];
+  #queuedBytes = 0;
+  readonly #waiters = new Set<() => void>();
   #messages: ConsumerMessages | undefined;
   #stopped = false;
   #done: Promise<unknown> = Promise.resolve();
-  #offReconnect: () => void = () => {};
 
   constructor(
     readonly connection: Connection,
@@ -75,18 +78,16 @@ class ConsumeLoop<T> {
 
   async start(): Promise<void> {
     if (this.options.create) await ensureConsumer(this.connection, this.message.stream, this.#config());
-    this.#offReconnect = this.connection.onReconnect(() => this.#wake());
     this.#done = Promise.all([this.#pull(), this.#work()]);
   }
 
   async stop(): Promise<void> {
     if (!this.#stopped) {
       this.#stopped = true;
-      this.#offReconnect();
       this.#messages?.stop();
-      this.#wake();
       // What was fetched and not begun goes back at once rather than after the ack wait.
       if (this.connection.connected) for (const { msg } of this.#queue.splice(0)) msg.nak();
+      this.#wake();
     }
     await this.#done;
   }
@@ -106,23 +107,20 @@ class ConsumeLoop<T> {
         const info = options.create
           ? await ensureConsumer(connection, message.stream, this.#config())
           : await connection.jsm.consumers.info(message.stream, options.durable);
-        if (this.#stopped) break;
+        if (this.#stopped) return;
+        if (failures > 0) log.info({ identity, stream: message.stream, durable: options.durable, failures }, 'consumer is set up again');
         failures = 0;
+        const most = Math.min(this.#batch * 2, options.maxAckPending);
         this.#messages = await connection.js.consumers.getConsumerFromInfo(info).consume({
-          max_messages: Math.max(1, Math.min(this.#batch * 2, options.maxAckPending)),
-          threshold_messages: Math.max(1, Math.min(this.#batch, options.maxAckPending) - 1) ,
+          max_messages: most,
+          threshold_messages: Math.max(1, Math.floor(most / 2)),
           expires: 10_000,
           idle_heartbeat: 2_000,
           abort_on_missing_resource: true,
-          callback: (msg) => {
-            this.#queue.push({ msg, staleAt: Date.now() + options.ackWaitMs });
-            this.#wake();
-          },
         });
-        const ended = await this.#messages.closed();
-        if (ended instanceof Error) throw ended;
+        await this.#take(this.#messages);
       } catch (error) {
-        if (this.#stopped || connection.closing) break;
+        if (this.#stopped || connection.closing) return;
         failures += 1;
         if (failures === 1 || failures % 30 === 0) {
           log.warn({ identity, stream: message.stream, durable: options.durable, error: messageOf(error), failures }, 'consumer interrupted; it is set up again');
@@ -132,27 +130,31 @@ class ConsumeLoop<T> {
     }
   }
 
+  /** Iterating slowly is what holds back further pulls: memory stays within two batches and `queueBytes`. */
+  async #take(messages: ConsumerMessages): Promise<void> {
+    for await (const msg of messages) {
+      this.#queue.push({ msg, staleAt: Date.now() + this.options.ackWaitMs });
+      this.#queuedBytes += msg.data.length;
+      this.#wake();
+      while (!this.#stopped && this.#queue.length > 0 && (this.#queue.length >= this.#batch * 2 || this.#queuedBytes > queueBytes)) await this.#pause(1_000);
+    }
+  }
+
   async #work(): Promise<void> {
     while (!this.#stopped) {
       if (this.#queue.length === 0) {
         await this.#pause(60_000);
         continue;
       }
-      if (this.#queue.length < this.#batch && this.#batchMs > 0) await this.#gather();
-      if (this.#stopped) break;
+      const until = Date.now() + this.#batchMs;
+      while (!this.#stopped && this.#queue.length < this.#batch && this.#queuedBytes < queueBytes && Date.now() < until) await this.#pause(until - Date.now());
+      if (this.#stopped) return;
+      const taken = this.#queue.splice(0, this.#batch);
+      for (const { msg } of taken) this.#queuedBytes -= msg.data.length;
+      this.#wake();
+      // One whose ack wait has run out is on its way again, perhaps to somebody else.
       const now = Date.now();
-      const taken = this.#queue.splice(0, this.#batch).filter(({ staleAt }) => staleAt > now);
-      await this.#deliver(taken.map(({ msg }) => msg));
-    }
-  }
-
-  /** Waits until the batch is full or `batchMs` are over. */
-  async #gather(): Promise<void> {
-    const until = Date.now() + this.#batchMs;
-    while (!this.#stopped && this.#queue.length < this.#batch) {
-      const left = until - Date.now();
-      if (left <= 0) return;
-      await this.#pause(left);
+      await this.#deliver(taken.filter(({ staleAt }) => staleAt > now).map(({ msg }) => msg));
     }
   }
 
@@ -213,7 +215,9 @@ class ConsumeLoop<T> {
         bytes: msg.data.length,
         ack: async () => {
           settled = true;
-          await connection.guarded(msg.subject, () => msg.ackAck({ timeout: 5_000 }));
+          await connection.guarded(msg.subject, () => msg.ackAck({ timeout: 5_000 })).catch((error: unknown) => {
+            throw new Unreachable(`${msg.subject} not acknowledged: ${messageOf(error)}`, { cause: error });
+          });
         },
         retry: (delayMs) => {
           settled = true;
@@ -236,16 +240,21 @@ class ConsumeLoop<T> {
     }
   }
 
+  #wake(): void {
+    for (const waiter of this.#waiters) waiter();
+  }
+
+  /** At most this long; any change of the queue, and `stop`, end it. */
   async #pause(ms: number): Promise<void> {
+    if (this.#stopped) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      const before = this.#wake;
-      this.#wake = () => {
+      const waiter = (): void => {
         clearTimeout(timer);
-        before();
+        this.#waiters.delete(waiter);
         resolve();
       };
+      const timer = setTimeout(waiter, ms);
+      this.#waiters.add(waiter);
     });
-    this.#wake = () => {};
   }
 }

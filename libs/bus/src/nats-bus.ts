@@ -2,7 +2,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import type { CoreMessage, RequestMessage, StreamMessage } from './catalogue.ts';
 import { ServiceError, Unreachable } from './bus.ts';
-import type { Bus, ConsumeOptions, Delivered, Delivery, Endpoint, Params, ServiceInfo, Subscription } from './bus.ts';
+import type { Bus, BusCounts, ConsumeOptions, Delivered, Delivery, Endpoint, Params, ServiceInfo, Subscription } from './bus.ts';
 import { check, decodeJson, encodeJson } from './codec.ts';
 import { Connection } from './connection.ts';
 import type { ConnectOptions } from './connection.ts';
@@ -30,9 +30,9 @@ export class NatsBus implements Bus {
     this.identity = connection.identity;
   }
 
-  health(): { connected: boolean; violations: string[]; dropped: number; invalid: number; failed: number; overflowed: number } {
+  health(): { connected: boolean; violations: string[]; counts: BusCounts } {
     const { connected, violations, dropped } = this.connection;
-    return { connected, violations: [...violations], dropped, ...this.counts };
+    return { connected, violations: [...violations], counts: { dropped, ...this.counts } };
   }
 
   publish<T>(message: CoreMessage<T>, params: Params, payload: T): void {

@@ -2,16 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { connectBus } from '@roundsman/bus';
-import type { Bus, BusLog } from '@roundsman/bus';
+import { connectBus, createCredential, renderServerConfig } from '@roundsman/bus';
+import type { Bus, BusLog, Identity } from '@roundsman/bus';
 import { freePort } from './ports.ts';
 import { ServerProcess, temporaryDirectory } from './server-process.ts';
 
 export interface NatsOptions {
-  /** Whole configuration; `port` and `storeDir` are chosen here. Default: JetStream without authorization. */
+  /** The product's own configuration for these: their permissions hold. Default: JetStream without authorization. */
+  readonly identities?: readonly Identity[];
+  /** Another configuration; `port` and `storeDir` are chosen here. */
   readonly config?: (at: { port: number; storeDir: string }) => string;
-  /** nkey seeds by identity, used by `connect`. */
-  readonly seeds?: Readonly<Record<string, string>>;
   /** Kept after `stop`; a temporary one otherwise. */
   readonly storeDir?: string;
 }
@@ -19,7 +19,9 @@ export interface NatsOptions {
 export interface TestNats {
   readonly url: string;
   readonly port: number;
-  /** A bus of this identity; closed by `stop`. */
+  /** nkey seed of one of `identities`. */
+  seed(identity: string): string;
+  /** A bus of this identity; closed by `stop`. Of any name where there are no `identities`. */
   connect(identity: string, options?: { log?: BusLog; onFatal?: (error: Error) => void }): Promise<Bus>;
   /** Ends the server as a crash would; `restart` brings it back on the same port with the same store. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
@@ -75,12 +77,20 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
   const logFile = join(directory, 'server.log');
   const configFile = join(directory, 'nats.conf');
   const buses: Bus[] = [];
+  const credentials = options.identities?.map(createCredential);
+  const configure =
+    options.config ?? (credentials === undefined ? openConfig : (at: { port: number; storeDir: string }) => renderServerConfig({ host: '127.0.0.1', ...at, identities: credentials }));
+  const seedOf = (identity: string): string => {
+    const seed = credentials?.find(({ name }) => name === identity)?.seed;
+    if (seed === undefined) throw new Error(`the server was started without the identity ${identity}`);
+    return seed;
+  };
   let port = 0;
   let server: ServerProcess | undefined;
 
   const up = async (): Promise<void> => {
     mkdirSync(storeDir, { recursive: true });
-    writeFileSync(configFile, (options.config ?? openConfig)({ port, storeDir }));
+    writeFileSync(configFile, configure({ port, storeDir }));
     server = new ServerProcess({ command: natsServer(), args: ['-c', configFile], logFile, directory, lastSignal: 'KILL' });
     await server.start();
     const deadline = Date.now() + 20_000;
@@ -105,9 +115,9 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
   return {
     url,
     port,
+    seed: seedOf,
     connect: async (identity, more = {}) => {
-      const seed = options.seeds?.[identity];
-      const bus = await connectBus({ servers: url, identity, ...(seed === undefined ? {} : { seed }), ...more });
+      const bus = await connectBus({ servers: url, identity, ...(credentials === undefined ? {} : { seed: seedOf(identity) }), ...more });
       buses.push(bus);
       return bus;
     },

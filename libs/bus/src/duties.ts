@@ -1,0 +1,85 @@
+import type { Params } from './bus.ts';
+import { messages } from './catalogue.ts';
+import type { CoreMessage, RequestMessage, StreamMessage } from './catalogue.ts';
+import type { Identity, Role } from './identities.ts';
+import { runnerDurable } from './streams.ts';
+
+type AnyCore = CoreMessage<never>;
+type AnyStream = StreamMessage<never>;
+type AnyRequest = RequestMessage<never, never, never>;
+type Mine<M> = readonly (M | readonly [M, Params])[];
+
+/** What one role does with the messages of the catalogue; a pair fixes params to its own. Whatever is not here is refused. */
+export interface Duties {
+  readonly publishes?: Mine<AnyCore>;
+  readonly subscribes?: Mine<AnyCore>;
+  readonly appends?: Mine<AnyStream>;
+  readonly requests?: Mine<AnyRequest>;
+  /** Endpoints of one micro service, whose name is the role. */
+  readonly serves?: readonly AnyRequest[];
+  /** Durables; `create` when it makes them itself. */
+  readonly consumes?: readonly { readonly message: AnyStream; readonly durable: string; readonly create: boolean }[];
+  readonly replays?: readonly AnyStream[];
+  /** ensureStreams and sweepDeadLetters. */
+  readonly managesStreams?: boolean;
+  /** Durables of others on WORK, and purging it. */
+  readonly managesWork?: boolean;
+  /** A person: reads every message and stream, asks every service. */
+  readonly operates?: boolean;
+}
+
+const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed } = messages as unknown as Record<
+  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel',
+  AnyCore
+> &
+  Record<'work' | 'result' | 'report', AnyStream> &
+  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed', AnyRequest>;
+
+const watches = [change, changeHead] as const;
+const reads = [get, list, changes] as const;
+
+/** Who sends and who handles what: the one table from which all permissions follow. */
+const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
+  intake: () => ({ publishes: watches, serves: [write, get, list, changes] }),
+  gateway: () => ({ requests: [write, ...reads], subscribes: [...watches, live], replays: [report] }),
+  scheduler: () => ({
+    requests: [write, ...reads],
+    subscribes: [...watches, runnerBeat],
+    publishes: [nodeCancel],
+    appends: [work],
+    serves: [materials],
+    managesStreams: true,
+    managesWork: true,
+  }),
+  controllers: () => ({ requests: [write, ...reads], subscribes: [...watches, nodeBeat, runnerBeat], replays: [report] }),
+  reporter: () => ({
+    requests: [write, ...reads],
+    subscribes: watches,
+    consumes: [{ message: result, durable: 'reporter', create: true }],
+    appends: [report],
+    serves: [committed],
+    managesStreams: true,
+  }),
+  agent: ({ node }) => ({ publishes: [[nodeBeat, { node }]], subscribes: [[nodeCancel, { node }]] }),
+  runner: ({ node, runner }) => ({
+    publishes: [
+      [runnerBeat, { node, runner }],
+      [live, { node }],
+    ],
+    subscribes: [[nodeCancel, { node }]],
+    appends: [[result, { runner }]],
+    requests: [
+      [materials, { runner }],
+      [committed, { runner }],
+    ],
+    consumes: [{ message: work, durable: runnerDurable(runner), create: false }],
+  }),
+  operator: () => ({ operates: true }),
+};
+
+export function dutiesOf(identity: Identity): Duties {
+  const { role, node, runner, name } = identity;
+  if ((role === 'agent' || role === 'runner') && node === undefined) throw new Error(`identity ${name} needs its node`);
+  if (role === 'runner' && runner === undefined) throw new Error(`identity ${name} needs its runner`);
+  return table[role]({ node: node ?? '', runner: runner ?? '' });
+}

@@ -1,0 +1,46 @@
+import type { Credential } from './identities.ts';
+import { permissionsOf } from './permissions.ts';
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly storeDir: string;
+  /** HTTP monitoring on the same host; off when left out. */
+  readonly httpPort?: number;
+  /** Only their public keys are written: the file holds no secret. */
+  readonly identities: readonly Omit<Credential, 'seed'>[];
+}
+
+/** Text of a nats.conf: one account, one nkey user per identity with its permissions, every message on disk before its ack. */
+export function renderServerConfig({ host, port, storeDir, httpPort, identities }: ServerConfig): string {
+  // JSON is valid NATS configuration, quoting included.
+  const users = identities.map((identity) => {
+    const { publish, subscribe, responds } = permissionsOf(identity);
+    const permissions = {
+      // An empty allow list would mean that everything is allowed.
+      publish: publish.length > 0 ? { allow: publish } : { deny: ['>'] },
+      subscribe: { allow: subscribe },
+      ...(responds ? { allow_responses: { max: 1, expires: '2m' } } : {}),
+    };
+    return `      # ${identity.name}\n      ${JSON.stringify({ nkey: identity.publicKey, permissions })}`;
+  });
+  return `# Written by Roundsman; change who may do what in libs/bus/src/duties.ts.
+listen: ${JSON.stringify(`${host.includes(':') ? `[${host}]` : host}:${port}`)}
+${httpPort === undefined ? '' : `http: ${JSON.stringify(`${host.includes(':') ? `[${host}]` : host}:${httpPort}`)}\n`}server_name: roundsman
+max_payload: 4MB
+jetstream {
+  store_dir: ${JSON.stringify(storeDir)}
+  sync_interval: always
+  max_memory_store: 64MB
+  max_file_store: 4GB
+}
+accounts {
+  ROUNDSMAN {
+    jetstream: enabled
+    users: [
+${users.join('\n')}
+    ]
+  }
+}
+`;
+}
