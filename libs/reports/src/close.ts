@@ -84,7 +84,7 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
 
   const runners = await loadRunners(client, taskUid, round);
   const sums = sumRunners(runners);
-  const verdict = verdictOf(await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets));
+  const verdict = cause === 'missed' ? missedVerdict : verdictOf(await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets));
   const state = stateOf(cause, runners);
   const comparison = await compareWithPrevious(client, { taskUid, round, start: head.start, successRate: sums.successRate, latency: sums.percentiles });
   await client.query('select pg_advisory_xact_lock($1)', [versionLock]);
@@ -119,6 +119,9 @@ async function recordSilent(client: pg.PoolClient, taskUid: string, round: numbe
     [taskUid, round, records.map((record) => record.runner), records.map((record) => record.state), records.map((record) => record.reason)],
   );
 }
+
+const missedSummary = 'The round was missed: its time passed while nothing could run it.';
+const missedVerdict: Verdict = { state: 'incomplete', summary: missedSummary, findings: [{ code: 'no-targets', severity: 'warning', subject: 'round', message: missedSummary, evidence: [] }] };
 
 /** A canceled round that every runner had finished anyway counts as what they measured. */
 function stateOf(cause: CloseRequest['cause'], runners: readonly RunnerRow[]): ClosedRound['state'] {

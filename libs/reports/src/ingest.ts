@@ -301,6 +301,12 @@ async function copyInto(client: pg.PoolClient, table: string, data: Buffer): Pro
   });
 }
 
+/** Postgres refused what a message says (and would refuse it again), rather than being unable to answer. */
+export function isDataError(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== undefined && (code.startsWith('22') || code.startsWith('23'));
+}
+
 /** Postgres holds no NUL, and jsonb no half of a surrogate pair. */
 function clean(text: string | undefined): string | null {
   return text === undefined ? null : text.replaceAll('\0', '\uFFFD');

@@ -38,6 +38,11 @@ export async function registerRound(pool: pg.Pool, round: Round): Promise<'open'
   }
 }
 
+/** Marks an open round as canceled now, unless it is already: its Round object is gone. */
+export async function cancelRow(pool: pg.Pool, taskUid: string, round: number): Promise<void> {
+  await pool.query('update report.rounds set cancel_seen = now() where task_uid = $1 and round = $2 and closed_at is null and cancel_seen is null', [taskUid, round]);
+}
+
 /** Which of these rounds of a runner need nothing more from it: its result is whole, or its round was closed without it. */
 export async function committedRounds(pool: pg.Pool, runner: string, rounds: readonly { taskUid: string; round: number }[]): Promise<{ taskUid: string; round: number }[]> {
   const { rows } = await pool.query<{ taskUid: string; round: number }>(

@@ -1,0 +1,84 @@
+import { messages, type Bus, type Subscription } from '@roundsman/bus';
+import type { SilentOutcome, SilentRunner } from '@roundsman/reports';
+
+interface Heard {
+  at: number;
+  ready: boolean;
+  reason: string | undefined;
+  running: ReadonlySet<string>;
+}
+
+const roundKey = (taskUid: string, round: number): string => `${taskUid}/${round}`;
+/** Heartbeats come every second. */
+const silenceMs = 5_000;
+
+/** What runners said in their heartbeats, for the reason why one of them did not report. */
+export class Beats {
+  readonly #heard = new Map<string, Heard>();
+  /** Round -> runner -> when it was last seen running it. */
+  readonly #ran = new Map<string, Map<string, number>>();
+  #since = Date.now();
+  #subscription: Subscription | undefined;
+
+  async start(bus: Bus): Promise<void> {
+    this.#since = Date.now();
+    this.#subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload: { runner, ready, reason, running } }) => {
+      const at = Date.now();
+      const rounds = running.map(({ taskUid, round }) => roundKey(taskUid, round));
+      this.#heard.set(runner, { at, ready, reason, running: new Set(rounds) });
+      for (const round of rounds) {
+        let runners = this.#ran.get(round);
+        if (runners === undefined) this.#ran.set(round, (runners = new Map()));
+        runners.set(runner, at);
+      }
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.stop();
+  }
+
+  /** Milliseconds for which it has listened: with less than a few seconds it can say little. */
+  get listeningMs(): number {
+    return Date.now() - this.#since;
+  }
+
+  /** Nobody asks about this round any more. */
+  forget(taskUid: string, round: number): void {
+    this.#ran.delete(roundKey(taskUid, round));
+  }
+
+  /** Forgets runners and rounds that were not heard of for an hour. */
+  prune(): void {
+    const before = Date.now() - 3_600_000;
+    for (const [runner, { at }] of this.#heard) if (at < before) this.#heard.delete(runner);
+    for (const [round, runners] of this.#ran) if ([...runners.values()].every((at) => at < before)) this.#ran.delete(round);
+  }
+
+  /** The best that can be said of a runner that has no outcome when its round is closed. */
+  explain(taskUid: string, round: number, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner): SilentOutcome {
+    const missing = (reason: string): SilentOutcome => ({ state: 'missing', reason });
+    if (cause === 'missed') return missing('the time of the round passed while nothing could run it');
+    if (silent.notReady !== undefined) return missing(`it was not ready when the round started: ${silent.notReady}`);
+    if (silent.received > 0) return missing(`only ${silent.received} of ${silent.parts} parts of its result arrived`);
+    const key = roundKey(taskUid, round);
+    const ran = this.#ran.get(key)?.get(silent.runner);
+    const heard = this.#heard.get(silent.runner);
+    const end = cause === 'canceled' ? 'when the round was canceled' : 'at the deadline';
+    if (heard === undefined) return missing(`no heartbeat from it for at least ${seconds(this.listeningMs)}`);
+    const quiet = Date.now() - heard.at;
+    if (quiet > silenceMs) {
+      const last = `no heartbeat since ${new Date(heard.at).toISOString()} (${seconds(quiet)} before the close)`;
+      return missing(ran === undefined ? last : `${last}; it was running the round then`);
+    }
+    if (heard.running.has(key)) return missing(cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline');
+    if (ran !== undefined) return missing(`it ran the round until ${new Date(ran).toISOString()}, but its result did not arrive: lost, or still on its way`);
+    if (cause === 'canceled') return { state: 'canceled', reason: 'canceled before it began' };
+    if (!heard.ready) return missing(`it never picked up the work; ${end} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);
+    return missing('it is alive but never picked up the work');
+  }
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

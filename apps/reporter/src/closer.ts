@@ -1,0 +1,141 @@
+import type { Round } from '@roundsman/api';
+import type { Informer } from '@roundsman/reconcile';
+import { cancelRow, closeRound, openRounds, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
+import type { Logger } from 'pino';
+import type { Beats } from './beats.ts';
+import type { Ingester } from './ingester.ts';
+import type { ReporterMetrics } from './metrics.ts';
+
+/** Milliseconds between two looks while rounds are open: other instances complete rounds too. */
+const pollMs = 250;
+const idleMs = 2_000;
+/** How long results may still be on their way in after the deadline: normally, and after an outage. */
+const graceMs = 700;
+const recoveryMs = 15_000;
+/** How long results without a Round object, or rounds whose object is gone, are left open. */
+const orphanMs = 10_000;
+
+/** Closes rounds when all have reported, at the deadline, and some time after a cancel. Only one instance does it. */
+export class Closer {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+  #open = 0;
+
+  constructor(
+    private readonly options: {
+      pool: ReportPool;
+      rounds: Informer<Round>;
+      beats: Beats;
+      ingester: Pick<Ingester, 'settled' | 'recovering'>;
+      cancelGraceMs: number;
+      metrics: ReporterMetrics;
+      log: Logger;
+      onClosed: (round: ClosedRound) => void;
+    },
+  ) {}
+
+  get open(): number {
+    return this.#open;
+  }
+
+  start(): void {
+    this.kick();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Something may have become closable. */
+  kick(): void {
+    if (this.#stopped) return;
+    if (this.#running !== undefined) {
+      this.#again = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#running = this.#look().then((nextMs) => {
+      this.#running = undefined;
+      if (this.#again) {
+        this.#again = false;
+        this.kick();
+      } else if (!this.#stopped) {
+        this.#timer = setTimeout(() => this.kick(), nextMs);
+      }
+    });
+  }
+
+  /** Closes what can be closed; answers when to look again. */
+  async #look(): Promise<number> {
+    const { pool, log } = this.options;
+    const began = performance.now();
+    try {
+      const open = await openRounds(pool);
+      this.#open = open.length;
+      let next = open.length > 0 ? pollMs : idleMs;
+      for (const round of open) {
+        if (this.#stopped) return next;
+        const cause = await this.#cause(round);
+        if (cause !== undefined) await this.#close(round, cause);
+        else if (round.leftMs !== undefined && round.leftMs > 0) next = Math.min(next, round.leftMs + 5);
+      }
+      // With very many open rounds the looking itself must not become the load.
+      return Math.max(next, (performance.now() - began) * 3, 10);
+    } catch (error) {
+      log.warn({ err: error }, 'cannot close rounds; trying again');
+      return 1_000;
+    }
+  }
+
+  async #cause(round: OpenRound): Promise<'complete' | 'deadline' | 'canceled' | 'missed' | undefined> {
+    const { rounds, cancelGraceMs, log } = this.options;
+    const { registered, trigger, pending, canceledMs, leftMs, ageMs } = round;
+    if (registered && trigger === 'missed') return 'missed';
+    if (registered && pending === 0) return 'complete';
+    if (canceledMs !== undefined) return canceledMs >= cancelGraceMs ? 'canceled' : undefined;
+    if (ageMs > orphanMs && rounds.problem() === undefined && rounds.get(round.namespace, round.name) === undefined) {
+      log.info({ round: `${round.namespace}/${round.name}`, registered }, 'open round has no Round object (any more): it is closed as canceled');
+      await cancelRow(this.options.pool, round.taskUid, round.round);
+      return undefined;
+    }
+    return leftMs !== undefined && leftMs <= 0 && this.#mayMiss(-leftMs) ? 'deadline' : undefined;
+  }
+
+  /** Results that are on their way in are waited for, within bounds. */
+  #mayMiss(lateMs: number): boolean {
+    const { ingester, beats } = this.options;
+    if (ingester.recovering || beats.listeningMs < 3_000) return lateMs > recoveryMs;
+    return ingester.settled || lateMs > graceMs;
+  }
+
+  async #close(round: OpenRound, cause: 'complete' | 'deadline' | 'canceled' | 'missed'): Promise<void> {
+    const { pool, beats, metrics, log } = this.options;
+    const { taskUid, round: number } = round;
+    try {
+      let silent = 0;
+      const closed = await closeRound(pool, {
+        taskUid,
+        round: number,
+        cause,
+        silent: (runner) => {
+          silent += 1;
+          return beats.explain(taskUid, number, cause, runner);
+        },
+      });
+      if (closed === undefined) return;
+      beats.forget(taskUid, number);
+      metrics.closed.inc({ state: closed.state });
+      metrics.silent.inc(silent);
+      if (cause === 'deadline') metrics.closeLate.observe(Math.max(0, -(round.leftMs ?? 0)) / 1000);
+      log.info({ round: `${round.namespace}/${round.name}`, state: closed.state, verdict: closed.verdict.state, silent, summary: closed.verdict.summary }, 'round closed');
+      this.options.onClosed(closed);
+    } catch (error) {
+      // One bad round must not keep the others open.
+      log.error({ err: error, round: `${round.namespace}/${round.name}`, cause }, 'round not closed; trying again');
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import type { RoundResult } from '@roundsman/api';
+import { ensureStreams, messages, onReconnect, type Bus, type Delivery, type StreamMessage, type Subscription } from '@roundsman/bus';
+import { isDataError, resultProblem, type Ingest, type PartOutcome } from '@roundsman/reports';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { ReporterMetrics } from './metrics.ts';
+import type { Settings } from './settings.ts';
+
+/** The result message with a check that costs little: see `resultProblem`. */
+const resultMessage: StreamMessage<RoundResult> = {
+  ...messages.result,
+  schema: z.unknown().transform((value, context) => {
+    const problem = resultProblem(value);
+    if (problem === undefined) return value as RoundResult;
+    context.addIssue({ code: 'custom', message: problem });
+    return z.NEVER;
+  }) as unknown as z.ZodType<RoundResult>,
+};
+
+/** After a crash of another instance, what it held comes again within this time. */
+export const ackWaitMs = 8_000;
+/** Only bad messages are given up, and those at once: a long outage must never be taken for one. */
+const maxDeliver = 1_000_000;
+const retryMs = [200, 500, 1_000, 2_000];
+/** A round cannot have started later than this, by our clock. */
+const futureMs = 2 * 86_400_000;
+
+type Result = Delivery<RoundResult>;
+
+/** Results from the stream into Postgres: committed first, acknowledged then. Every instance does it. */
+export class Ingester {
+  readonly #stop = new AbortController();
+  #subscription: Subscription | undefined;
+  #problem: string | undefined = 'not started';
+  #busy = false;
+  #lastBatch = Date.now();
+  #recoverUntil = 0;
+  #off: () => void = () => {};
+
+  constructor(
+    private readonly options: {
+      bus: Bus;
+      ingest: Ingest;
+      settings: Settings;
+      metrics: ReporterMetrics;
+      log: Logger;
+      /** Some runners' results became whole. */
+      onCompleted: () => void;
+    },
+  ) {}
+
+  async start(): Promise<void> {
+    const { bus, settings } = this.options;
+    await ensureStreams(bus);
+    this.#recover();
+    this.#off = onReconnect(bus, () => this.#recover());
+    this.#subscription = await bus.consume(
+      resultMessage,
+      { durable: 'reporter', ackWaitMs, maxDeliver, maxAckPending: settings.batch * 4, batch: settings.batch, batchMs: settings.batchMs, create: true },
+      (batch) => this.#handle(batch),
+    );
+    this.#problem = undefined;
+  }
+
+  /** What is in hand is committed and acknowledged, unless Postgres is away. */
+  async stop(): Promise<void> {
+    this.#off();
+    this.#stop.abort();
+    await this.#subscription?.stop();
+  }
+
+  /** For readiness. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** No result that was published more than a moment ago is still on its way in, as far as one can know. */
+  get settled(): boolean {
+    return !this.#busy && Date.now() - this.#lastBatch > 300;
+  }
+
+  /** After a start or an outage: much may be waiting in the stream, in parts with somebody who is gone. */
+  get recovering(): boolean {
+    const now = Date.now();
+    return this.#problem !== undefined || now < this.#recoverUntil || (this.#recoverUntil > 0 && now - this.#recoverUntil < 60_000 && this.#busy);
+  }
+
+  #recover(): void {
+    this.#recoverUntil = Date.now() + ackWaitMs + 1_500;
+  }
+
+  async #handle(batch: readonly Result[]): Promise<void> {
+    this.#busy = true;
+    const keepAlive = setInterval(() => batch.forEach((delivery) => delivery.working()), ackWaitMs / 3);
+    try {
+      const good: Result[] = [];
+      for (const delivery of batch) {
+        const wrong = mismatch(delivery);
+        if (wrong === undefined) good.push(delivery);
+        else await this.#reject(delivery, wrong.reason, wrong.message);
+      }
+      for (const group of this.#groups(good)) await this.#store(group);
+    } finally {
+      clearInterval(keepAlive);
+      this.#busy = false;
+      this.#lastBatch = Date.now();
+    }
+  }
+
+  *#groups(batch: readonly Result[]): Generator<Result[]> {
+    let group: Result[] = [];
+    let rows = 0;
+    for (const delivery of batch) {
+      const more = delivery.payload.targets.length;
+      if (group.length > 0 && rows + more > this.options.settings.batchRows) {
+        yield group;
+        group = [];
+        rows = 0;
+      }
+      group.push(delivery);
+      rows += more;
+    }
+    if (group.length > 0) yield group;
+  }
+
+  /** Tries until it is committed: an outage of Postgres only costs time. What Postgres itself refuses is singled out. */
+  async #store(group: readonly Result[]): Promise<void> {
+    const { ingest, metrics, log } = this.options;
+    for (let failures = 0; ; ) {
+      const began = performance.now();
+      try {
+        const { outcomes, rows, completed } = await ingest.store(group.map(({ payload }) => payload));
+        metrics.batches.inc({ ok: 'true' });
+        metrics.commit.observe((performance.now() - began) / 1000);
+        metrics.rows.inc(rows);
+        this.#problem = undefined;
+        if (completed.length > 0) this.options.onCompleted();
+        await this.#settle(group, outcomes);
+        return;
+      } catch (error) {
+        metrics.batches.inc({ ok: 'false' });
+        if (isDataError(error)) {
+          const [first] = group;
+          if (group.length === 1 && first !== undefined) return this.#reject(first, 'refused', (error as Error).message);
+          const middle = group.length >> 1;
+          await this.#store(group.slice(0, middle));
+          return this.#store(group.slice(middle));
+        }
+        this.#problem = `cannot write results: ${error instanceof Error ? error.message : String(error)}`;
+        this.#recover();
+        // Not acknowledged: they come again, to us or to another.
+        if (this.#stop.signal.aborted) throw error;
+        const delayMs = retryMs[Math.min(failures, retryMs.length - 1)] as number;
+        failures += 1;
+        log.warn({ err: error, failures, delayMs, messages: group.length }, 'results not committed; trying again');
+        await pause(delayMs, this.#stop.signal);
+      }
+    }
+  }
+
+  async #settle(group: readonly Result[], outcomes: readonly PartOutcome[]): Promise<void> {
+    const { ingest, metrics, log } = this.options;
+    const late: RoundResult[] = [];
+    const counts = new Map<PartOutcome, number>();
+    outcomes.forEach((outcome, i) => {
+      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+      const { payload } = group[i] as Result;
+      if (outcome === 'late') late.push(payload);
+      if (outcome === 'stored' && payload.outcome !== undefined) metrics.lag.observe(Math.max(0, Date.now() - Date.parse(payload.outcome.endedAt)) / 1000);
+    });
+    for (const [outcome, n] of counts) metrics.results.inc({ outcome }, n);
+    if (late.length > 0) {
+      log.info({ messages: late.length, round: `${late[0]?.namespace}/${late[0]?.task}/${late[0]?.round}`, runner: late[0]?.runner }, 'results came after the close of their round and were dropped');
+      await ingest.countLate(late).catch((error: unknown) => log.warn({ err: error }, 'late results not counted in their report'));
+    }
+    const acks = await Promise.allSettled(group.map((delivery) => delivery.ack()));
+    const lost = acks.filter(({ status }) => status === 'rejected');
+    if (lost.length > 0) log.warn({ messages: lost.length, err: (lost[0] as PromiseRejectedResult).reason as unknown }, 'committed results not acknowledged; they come again and change nothing');
+  }
+
+  async #reject(delivery: Result, reason: string, message: string): Promise<void> {
+    const { metrics, log } = this.options;
+    metrics.results.inc({ outcome: 'rejected' });
+    log.warn({ subject: delivery.subject, reason, why: message }, 'result goes to the dead letters');
+    await delivery.reject(reason, message);
+  }
+}
+
+/** A runner may only speak for itself: what it says must be what its subject, on which its rights are written, says. */
+function mismatch({ params, payload }: Result): { reason: string; message: string } | undefined {
+  const { runner, kind, taskUid, round, roundStart } = payload;
+  if (params['runner'] !== runner || params['kind'] !== kind || params['taskUid'] !== taskUid || params['round'] !== String(round)) {
+    return { reason: 'identity', message: `the result is of runner ${runner}, ${kind} ${taskUid}, round ${round}, which its subject is not` };
+  }
+  if (Date.parse(roundStart) > Date.now() + futureMs) return { reason: 'future', message: `the round starts at ${roundStart}, days from now` };
+  return undefined;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
