@@ -1,0 +1,109 @@
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { ChangeFeed, Controller, LeaderGate, type LeaderWork, type Reconcile } from '@roundsman/reconcile';
+import type { ServiceContext } from '@roundsman/service';
+import { acquireLeadership, openStore, type Store } from '@roundsman/store';
+import { Caches, objectKey, taskKey } from './caches.ts';
+import { CleanUp } from './clean-up.ts';
+import { ControllersMetrics } from './metrics.ts';
+import { NodeLifecycle } from './node-lifecycle.ts';
+import { Objects } from './objects.ts';
+import { RunnerRegistry } from './runner-registry.ts';
+import type { Settings } from './settings.ts';
+import { TaskController } from './task-controller.ts';
+
+/** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */
+export class Controllers implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #context: ServiceContext<Settings>;
+  readonly #store: Store;
+  readonly #feed: ChangeFeed;
+  readonly #caches: Caches;
+  readonly #gate: LeaderGate;
+  readonly #metrics: ControllersMetrics;
+  #started: Promise<void> | undefined;
+
+  constructor(context: ServiceContext<Settings>) {
+    const { bus, log, databaseUrl, metrics } = context;
+    if (databaseUrl === undefined) throw new Error('the controllers need a database');
+    this.#context = context;
+    this.#store = openStore(databaseUrl, { name: 'controllers', onProblem: (problem) => log.warn({ err: problem }, 'an idle database connection broke') });
+    this.#feed = new ChangeFeed({ bus, source: this.#store, log });
+    this.#caches = new Caches(this.#store, this.#feed, log);
+    this.#gate = new LeaderGate({
+      acquire: (signal) => acquireLeadership(databaseUrl, 'controllers', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the lock of the controllers') }),
+      begin: () => this.#lead(),
+      log,
+    });
+    this.#metrics = new ControllersMetrics(metrics, { leading: () => this.#gate.leading });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.#context.health.add({ name: 'controllers/caches', problem: () => this.#feed.problem() ?? this.#caches.problem() });
+    await this.#feed.start();
+    // Not awaited: the database may still be coming up, and readiness says so.
+    this.#started = this.#caches.start().then(() => this.#gate.start());
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.#context.health.remove('controllers/caches');
+    await this.#caches.stop();
+    await this.#started;
+    await this.#gate.stop();
+    await this.#feed.stop();
+    await this.#store.close();
+  }
+
+  async #lead(): Promise<LeaderWork> {
+    const { bus, config, log } = this.#context;
+    const caches = this.#caches;
+    const objects = new Objects(bus);
+    const registry = new RunnerRegistry({ bus, caches, objects, lostMs: config.runnerLostMs, removeMs: config.runnerRemoveMs });
+    const nodeLifecycle = new NodeLifecycle({ bus, caches, objects, lostMs: config.nodeLostMs });
+    const taskController = new TaskController({ caches, objects, runtime: config.runtime, eventTtlMs: config.eventTtlMs });
+    const cleanUp = new CleanUp({ caches, objects, roundsKept: config.roundsKept, eventTtlMs: config.eventTtlMs });
+
+    const loop = (name: string, reconcile: Reconcile, keys: () => string[], concurrency: number): Controller =>
+      new Controller({ name, reconcile, keys, concurrency, log, backOff: { baseMs: 50, maxMs: 5_000 }, onLook: (seconds, ok) => this.#metrics.look(name, seconds, ok) });
+    const tasks = loop('task-status', taskController.reconcile, () => [...caches.tasks.values()].flatMap((informer) => informer.list().map(({ kind, metadata }) => taskKey(kind, metadata.namespace, metadata.name))), 8);
+    const runners = loop('runners', registry.reconcile, () => registry.keys(), 8);
+    const nodes = loop('nodes', nodeLifecycle.reconcile, () => nodeLifecycle.keys(), 8);
+    const oldRounds = loop('old-rounds', cleanUp.rounds, () => [...new Set(caches.rounds.list().map(({ spec }) => spec.taskRef.uid))], 2);
+    const oldEvents = loop('old-events', cleanUp.events, () => caches.events.list().map(objectKey), 2);
+
+    const off = [
+      ...[...caches.tasks.values()].map((informer) =>
+        informer.onChange(({ type, object: { kind, metadata } }) => {
+          tasks.wake(taskKey(kind, metadata.namespace, metadata.name));
+          if (type !== 'DELETED') return;
+          oldRounds.wake(metadata.uid);
+          for (const event of caches.events.byOwner(metadata.uid)) oldEvents.wake(objectKey(event));
+        }),
+      ),
+      caches.rounds.onChange(({ object: { spec } }) => {
+        tasks.wake(taskKey(spec.taskRef.kind, spec.taskRef.namespace, spec.taskRef.name));
+        oldRounds.wake(spec.taskRef.uid);
+      }),
+      caches.runners.onChange(({ object }) => runners.wake(object.metadata.name)),
+      caches.nodes.onChange(({ object }) => nodes.wake(object.metadata.name)),
+      caches.events.onChange(({ type, object }) => {
+        if (type !== 'DELETED') oldEvents.wake(objectKey(object));
+      }),
+    ];
+    const all = [runners, nodes, tasks, oldRounds, oldEvents];
+    for (const controller of all) controller.start();
+    await registry.start((runner) => runners.wake(runner));
+    await nodeLifecycle.start((node) => nodes.wake(node));
+    this.#metrics.follow(() => ({
+      depth: all.reduce((sum, { depth }) => sum + depth, 0),
+      failing: all.reduce((sum, { failing }) => sum + failing, 0),
+      runners: caches.runners.size,
+      readyRunners: caches.runners.list().filter(({ status }) => status?.ready === true).length,
+    }));
+    return {
+      stop: async () => {
+        for (const end of off) end();
+        await Promise.all([registry.stop(), nodeLifecycle.stop()]);
+        await Promise.all(all.map((controller) => controller.stop()));
+      },
+    };
+  }
+}

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+
+const milliseconds = (value: number) => z.coerce.number().int().min(100).default(value);
+
+/** Environment variables `ROUNDSMAN_CONTROLLERS_<KEY>`; milliseconds. */
+export const settingsSchema = z.object({
+  runtime: z.string().default('default').describe('Runtime whose runners carry the tasks'),
+  runnerLostMs: milliseconds(5_000).describe('A runner that is silent for so long is not ready'),
+  runnerRemoveMs: milliseconds(24 * 3_600_000).describe('A runner that is lost for so long is forgotten'),
+  nodeLostMs: milliseconds(10_000).describe('The readiness of a node that is silent for so long is unknown'),
+  roundsKept: z.coerce.number().int().min(10).default(10).describe('Closed rounds kept per task'),
+  eventTtlMs: milliseconds(3_600_000).describe('Events are kept so long'),
+});
+export type Settings = z.infer<typeof settingsSchema>;

@@ -1,0 +1,171 @@
+import {
+  isOpenRound, ledgerOf, nextStart, roundAnnotations, taskAnnotations, timingOf, totalRounds,
+  type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus,
+} from '@roundsman/api';
+
+export const historyKept = 10;
+
+/** RFC 3339 with whole seconds, as all times in a status. */
+export const wholeSeconds = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+
+/** Go's duration notation, milliseconds at the finest: `1m2.5s`. */
+export function goDuration(ms: number): string {
+  const total = Math.max(0, Math.round(ms));
+  const hours = Math.floor(total / 3_600_000);
+  const minutes = Math.floor(total / 60_000) % 60;
+  const seconds = (total % 60_000) / 1000;
+  return `${hours > 0 ? `${hours}h` : ''}${hours > 0 || minutes > 0 ? `${minutes}m` : ''}${seconds}s`;
+}
+
+/** The whole status of a task from its Rounds and the clock; the same rows give the same status. `runtime`: whose runners carry it. */
+export function taskStatusOf(task: AnyTask, rounds: readonly Round[], runtime: string, nowMs: number): TaskStatus {
+  const newestFirst = [...rounds].sort((a, b) => b.spec.number - a.spec.number);
+  const ledger = ledgerOf(task, newestFirst);
+  const open = newestFirst.filter(isOpenRound);
+  const total = totalRounds(task.spec.schedule);
+  const extras = ledger.lastNumber - ledger.scheduled;
+  const asked = task.metadata.annotations?.[taskAnnotations.runNow] ?? '';
+  const finish = ledger.scheduled >= total && open.length === 0 && (asked === '' || asked === ledger.handledRunNow);
+  const history = historyOf(task, newestFirst, nowMs);
+  const lastClosed = newestFirst.find((round) => !isOpenRound(round));
+  const lastRoundStatus = lastClosed === undefined ? task.status?.lastRoundStatus : outcomeOf(lastClosed);
+  const next = nextRoundMs(task, ledger.lastScheduledMs, ledger.scheduled < total, nowMs);
+  const finishTime = history.find(({ endTimeStamp }) => endTimeStamp !== undefined)?.endTimeStamp;
+  const handledCancel = handledCancelOf(task, open);
+  return {
+    observedGeneration: task.metadata.generation,
+    expectedRound: total === Number.POSITIVE_INFINITY ? -1 : total + extras,
+    doneRound: ledger.lastNumber - open.length,
+    finish,
+    ...(finish && finishTime !== undefined ? { finishTime } : {}),
+    ...(lastRoundStatus === undefined ? {} : { lastRoundStatus }),
+    ...(next === undefined ? {} : { nextRoundTime: wholeSeconds(next) }),
+    ...(ledger.handledRunNow === '' ? {} : { handledRunNow: ledger.handledRunNow }),
+    ...(handledCancel === undefined ? {} : { handledCancel }),
+    history,
+    conditions: conditionsOf(task, { open: open[0], finish, total, next, lastRoundStatus, lastClosed, nowMs }),
+    resource: { runtimeName: runtime, runtimeType: 'DaemonSet', runtimeStatus: 'created' },
+  };
+}
+
+/** When the status will look different without any row changing; undefined when it will not. */
+export function statusChangesAtMs(task: AnyTask, rounds: readonly Round[], nowMs: number): number | undefined {
+  const starts = rounds.filter(isOpenRound).map(({ spec }) => Date.parse(spec.startTime));
+  const next = task.status?.nextRoundTime;
+  if (next !== undefined) starts.push(Date.parse(next) + 1000);
+  const ahead = starts.filter((ms) => ms > nowMs);
+  return ahead.length === 0 ? undefined : Math.min(...ahead);
+}
+
+function nextRoundMs(task: AnyTask, lastScheduledMs: number | undefined, left: boolean, nowMs: number): number | undefined {
+  const { schedule, suspend } = task.spec;
+  if (!left || suspend === true) return undefined;
+  const createdMs = Date.parse(task.metadata.creationTimestamp);
+  const next = nextStart(schedule, createdMs, lastScheduledMs);
+  // Past, and no round of it yet: it is about to be made, or recorded as missed.
+  if (next === undefined || next >= nowMs || timingOf(schedule).form === 'once') return next;
+  return nextStart(schedule, createdMs, nowMs);
+}
+
+function handledCancelOf(task: AnyTask, open: readonly Round[]): string | undefined {
+  const asked = task.metadata.annotations?.[taskAnnotations.cancel] ?? '';
+  const waits = open.some(({ metadata, spec }) => spec.cancel !== true && (metadata.annotations?.[roundAnnotations.cancel] ?? '') !== asked);
+  return asked !== '' && !waits ? asked : task.status?.handledCancel;
+}
+
+/** The last ten; what is known only from an earlier status (its Round object is gone) is kept. */
+function historyOf(task: AnyTask, newestFirst: readonly Round[], nowMs: number): RoundRecord[] {
+  const records = newestFirst.map((round) => recordOf(round, nowMs));
+  const known = new Set(records.map(({ roundNumber }) => roundNumber));
+  const older = (task.status?.history ?? []).filter(({ roundNumber, status }) => !known.has(roundNumber) && status !== 'ongoing' && status !== 'notstarted');
+  return [...records, ...older].sort((a, b) => b.roundNumber - a.roundNumber).slice(0, historyKept);
+}
+
+function recordOf(round: Round, nowMs: number): RoundRecord {
+  const { spec, status } = round;
+  const startMs = Date.parse(spec.startTime);
+  const state = isOpenRound(round) ? (nowMs < startMs ? 'notstarted' : 'ongoing') : outcomeOf(round);
+  const closedMs = status?.closedAt === undefined ? undefined : Date.parse(status.closedAt);
+  const failureReason = spec.trigger === 'missed' ? 'missed: its time passed while nothing could run it' : state === 'fail' || state === 'canceled' ? status?.summary : undefined;
+  return {
+    roundNumber: spec.number,
+    status: state,
+    ...(failureReason === undefined ? {} : { failureReason }),
+    startTimeStamp: wholeSeconds(startMs),
+    deadLineTimeStamp: wholeSeconds(Date.parse(spec.deadline)),
+    ...(closedMs === undefined ? {} : { endTimeStamp: wholeSeconds(closedMs), duration: goDuration(spec.trigger === 'missed' ? 0 : closedMs - startMs) }),
+    expectedActorNumber: spec.runners.length,
+    succeedAgentNodeList: status?.succeeded ?? [],
+    failedAgentNodeList: status?.failed ?? [],
+    notReportAgentNodeList: [...new Set((status?.missing ?? []).map(({ node }) => node))],
+  };
+}
+
+/** Of a closed round. A missed one is a failure: nobody knows how the cluster was. */
+function outcomeOf({ status }: Round): 'succeed' | 'fail' | 'canceled' {
+  return status?.state === 'succeed' || status?.state === 'canceled' ? status.state : 'fail';
+}
+
+interface Facts {
+  readonly open: Round | undefined;
+  readonly finish: boolean;
+  readonly total: number;
+  readonly next: number | undefined;
+  readonly lastRoundStatus: TaskStatus['lastRoundStatus'];
+  readonly lastClosed: Round | undefined;
+  readonly nowMs: number;
+}
+
+type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+function conditionsOf(task: AnyTask, facts: Facts): Condition[] {
+  const before = new Map((task.status?.conditions ?? []).map((condition) => [condition.type, condition]));
+  return [scheduled(task, facts), progressing(facts), complete(facts), healthy(facts), suspended(task)].map((draft) => {
+    const old = before.get(draft.type);
+    return {
+      ...draft,
+      observedGeneration: task.metadata.generation,
+      lastTransitionTime: old !== undefined && old.status === draft.status ? old.lastTransitionTime : wholeSeconds(facts.nowMs),
+    };
+  });
+}
+
+function scheduled(task: AnyTask, { finish, next, open }: Facts): Draft {
+  const type = 'Scheduled';
+  if (next !== undefined) return { type, status: 'True', reason: 'RoundScheduled', message: `The next round starts at ${wholeSeconds(next)}.` };
+  if (task.spec.suspend === true) return { type, status: 'False', reason: 'Suspended', message: 'No new rounds start while spec.suspend is true.' };
+  if (finish) return { type, status: 'False', reason: 'Finished', message: 'All rounds are done.' };
+  return { type, status: 'True', reason: open === undefined ? 'RoundDue' : 'LastRoundRunning', message: open === undefined ? 'A round is due.' : 'The last round is running.' };
+}
+
+function progressing({ open, finish, total, nowMs }: Facts): Draft {
+  const type = 'Progressing';
+  if (open !== undefined && nowMs >= Date.parse(open.spec.startTime)) {
+    const ready = open.spec.runners.filter(({ notReady }) => notReady === undefined).length;
+    const of = total === Number.POSITIVE_INFINITY ? '' : ` of ${Math.max(total, open.spec.number)}`;
+    return { type, status: 'True', reason: open.spec.cancel === true ? 'RoundCanceling' : 'RoundRunning', message: `Round ${open.spec.number}${of} runs on ${ready} of ${open.spec.runners.length} runners.` };
+  }
+  return { type, status: 'False', reason: finish ? 'Finished' : 'Waiting', message: finish ? 'All rounds are done.' : 'No round is running.' };
+}
+
+function complete({ finish }: Facts): Draft {
+  return finish
+    ? { type: 'Complete', status: 'True', reason: 'Finished', message: 'All rounds are done.' }
+    : { type: 'Complete', status: 'False', reason: 'RoundsLeft', message: 'There are rounds to come.' };
+}
+
+function healthy({ lastRoundStatus, lastClosed }: Facts): Draft {
+  const type = 'Healthy';
+  const message = lastClosed?.status?.summary ?? '';
+  if (lastRoundStatus === 'succeed') return { type, status: 'True', reason: 'RoundSucceeded', message: message || 'The last round succeeded.' };
+  if (lastClosed?.spec.trigger === 'missed') return { type, status: 'Unknown', reason: 'RoundMissed', message: 'The last round was missed.' };
+  if (lastRoundStatus === 'fail') return { type, status: 'False', reason: 'RoundFailed', message: message || 'The last round failed.' };
+  if (lastRoundStatus === 'canceled') return { type, status: 'Unknown', reason: 'RoundCanceled', message: message || 'The last round was canceled.' };
+  return { type, status: 'Unknown', reason: 'NoRoundYet', message: 'No round is done yet.' };
+}
+
+function suspended(task: AnyTask): Draft {
+  return task.spec.suspend === true
+    ? { type: 'Suspended', status: 'True', reason: 'Suspended', message: 'spec.suspend is true.' }
+    : { type: 'Suspended', status: 'False', reason: 'NotSuspended', message: 'spec.suspend is false.' };
+}
