@@ -10,6 +10,8 @@ export interface Exchange extends Timed {
   firstByteAt: number;
   /** It was lost with a kept connection once and is being sent again. */
   retried: boolean;
+  /** HTTP/2 only. */
+  stream: number;
   carrier: Carrier | undefined;
 }
 
@@ -23,6 +25,9 @@ export interface Carrier {
 export interface Outcomes {
   success(exchange: Exchange, now: number, status: number, bytes: number): void;
   failure(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, bytes?: number): void;
-  /** The server closed a kept connection before it said anything: the exchange may be sent again. */
-  lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string): void;
+  /**
+   * The server closed a kept connection before it said anything: the exchange may be sent again if that does no harm.
+   * `untouched`: the server said that it did not process it, so it never does.
+   */
+  lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, untouched?: boolean): void;
 }

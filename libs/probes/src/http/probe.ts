@@ -5,6 +5,7 @@ import type { Pinned } from '../resolve.ts';
 import { Connection, type ConnectionPool } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import { buildRequest, portOf, type HttpRequest } from './request.ts';
+import { Session, type SessionPool } from './session.ts';
 
 /**
  * HTTP/1.1 over plain sockets or TLS, HTTP/2 by ALPN over TLS. Connections are kept within the round; redirects are not
@@ -21,7 +22,7 @@ export function prepareHttp(target: HttpTarget, expect: SuccessCondition, materi
   };
 }
 
-class HttpProber implements Prober, ConnectionPool {
+class HttpProber implements Prober, ConnectionPool, SessionPool {
   inFlight = 0;
   readonly #request: HttpRequest;
   readonly #statusCode: number | undefined;
@@ -31,12 +32,15 @@ class HttpProber implements Prober, ConnectionPool {
   readonly #timeoutMs: number;
   readonly #deadlines: Deadlines<Exchange>;
   readonly #connections = new Set<Connection>();
+  readonly #sessions = new Set<Session>();
   /** The one that was used last is taken first, so that no more are kept alive than needed. */
   readonly #idle: Connection[] = [];
   readonly #spare: Exchange[] = [];
+  #http2: boolean;
 
   constructor(request: HttpRequest, statusCode: number | undefined, pinned: Pinned, lane: Lane, timeoutMs: number, limits: Limits) {
     this.#request = request;
+    this.#http2 = request.http2;
     this.#statusCode = statusCode;
     this.#pinned = pinned;
     this.#lane = lane;
@@ -46,7 +50,8 @@ class HttpProber implements Prober, ConnectionPool {
   }
 
   hasRoom(): boolean {
-    return this.#idle.length > 0 || this.#connections.size < this.#limits.connections;
+    if (!this.#http2) return this.#idle.length > 0 || this.#connections.size < this.#limits.connections;
+    return this.inFlight < this.#limits.inFlight && (this.#sessions.size < this.#limits.connections || this.#session() !== undefined);
   }
 
   start(intended: number, now: number): void {
@@ -56,9 +61,7 @@ class HttpProber implements Prober, ConnectionPool {
     exchange.retried = false;
     this.inFlight += 1;
     this.#deadlines.add(exchange, now);
-    const kept = this.#idle.pop();
-    if (kept === undefined) this.#connect(exchange, now);
-    else kept.send(exchange, now);
+    this.#dispatch(exchange, now);
   }
 
   cancel(): void {
@@ -72,6 +75,7 @@ class HttpProber implements Prober, ConnectionPool {
   close(): void {
     this.#deadlines.stop();
     for (const connection of this.#connections) connection.close();
+    for (const session of this.#sessions) session.close();
     this.#idle.length = 0;
   }
 
@@ -79,7 +83,11 @@ class HttpProber implements Prober, ConnectionPool {
     this.#idle.push(connection);
   }
 
-  closed(connection: Connection): void {
+  closed(connection: Connection | Session): void {
+    if (connection instanceof Session) {
+      this.#sessions.delete(connection);
+      return;
+    }
     this.#connections.delete(connection);
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
@@ -101,13 +109,41 @@ class HttpProber implements Prober, ConnectionPool {
     this.#end(exchange, now);
   }
 
-  lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string): void {
-    if (exchange.retried || !this.#request.idempotent) {
+  /** From here on the target is probed with HTTP/1.1. */
+  notHttp2(waiting: Exchange[]): void {
+    this.#http2 = false;
+    const now = performance.now();
+    for (const exchange of waiting) this.#dispatch(exchange, now);
+  }
+
+  lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, untouched = false): void {
+    if (exchange.retried || !(this.#request.idempotent || untouched)) {
       this.failure(exchange, now, code, message);
       return;
     }
     exchange.retried = true;
-    this.#connect(exchange, now);
+    if (this.#http2) this.#dispatch(exchange, now);
+    else this.#connect(exchange, now);
+  }
+
+  #dispatch(exchange: Exchange, now: number): void {
+    if (this.#http2) {
+      let session = this.#session();
+      if (session === undefined) {
+        session = new Session(this.#pinned, this.#request, this.#lane.record, this, now);
+        this.#sessions.add(session);
+      }
+      session.send(exchange, now);
+      return;
+    }
+    const kept = this.#idle.pop();
+    if (kept === undefined) this.#connect(exchange, now);
+    else kept.send(exchange, now);
+  }
+
+  #session(): Session | undefined {
+    for (const session of this.#sessions) if (session.room) return session;
+    return undefined;
   }
 
   #connect(exchange: Exchange, now: number): void {
@@ -130,5 +166,5 @@ class HttpProber implements Prober, ConnectionPool {
 }
 
 function newExchange(): Exchange {
-  return { intended: 0, writtenAt: 0, firstByteAt: 0, retried: false, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
+  return { intended: 0, writtenAt: 0, firstByteAt: 0, retried: false, stream: 0, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
 }
