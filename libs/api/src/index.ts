@@ -24,3 +24,5 @@ export { unknownFields } from './validation/unknown-fields.ts';
 export { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector, type FieldRequirement, type LabelRequirement } from './selectors.ts';
 export { views, viewOf } from './views/registry.ts';
 export type { View } from './views/view.ts';
+export { allResources, openApiDocument } from './openapi/document.ts';
+export type { ServedResource } from './openapi/paths.ts';

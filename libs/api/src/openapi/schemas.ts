@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { statusCodes } from '../errors.ts';
+import { apiVersionOf, type Kind } from '../kind.ts';
+import { objectMetaSchema } from '../meta.ts';
+
+/** A JSON Schema as OpenAPI 3.0 has it. */
+export type Schema = { [member: string]: unknown };
+
+/** `io.roundsman.v1.NetReach`, `io.k8s.api.core.v1.Secret`: unique over all groups, as explain shows none of it. */
+export const schemaName = ({ group, version, kind }: Pick<Kind, 'group' | 'version' | 'kind'>): string =>
+  `${group === '' ? 'io.k8s.api.core' : group.split('.').reverse().join('.')}.${version}.${kind}`;
+
+const metaPrefix = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+export const metaNames = {
+  objectMeta: `${metaPrefix}.ObjectMeta`,
+  listMeta: `${metaPrefix}.ListMeta`,
+  status: `${metaPrefix}.Status`,
+  deleteOptions: `${metaPrefix}.DeleteOptions`,
+  patch: `${metaPrefix}.Patch`,
+} as const;
+export const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+/** From a zod schema, as a caller may write it: what has a default need not be given. */
+export function fromZod(schema: z.ZodType): Schema {
+  return tidy(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any', reused: 'inline' })) as Schema;
+}
+
+/** Whole numbers are int64, not bounded by what JavaScript can count; base64 is `byte`. */
+function tidy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(tidy);
+  if (typeof value !== 'object' || value === null) return value;
+  const schema = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, tidy(member)])) as Schema;
+  if (schema['type'] === 'integer') {
+    schema['format'] = 'int64';
+    if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
+    if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
+    // `greater than 0` of whole numbers is `from 1`, which readers understand.
+    if (schema['exclusiveMinimum'] === true) {
+      schema['minimum'] = Number(schema['minimum']) + 1;
+      delete schema['exclusiveMinimum'];
+    }
+  }
+  if (schema['contentEncoding'] === 'base64') {
+    delete schema['contentEncoding'];
+    schema['format'] = 'byte';
+  }
+  return schema;
+}
+
+/** Schema of one object of a kind, and of a list of them. */
+export function kindSchemas(kind: Kind): Record<string, Schema> {
+  const gvk = { group: kind.group, version: kind.version, kind: kind.kind };
+  const schema = fromZod(kind.schema);
+  const properties = schema['properties'] as Record<string, Schema>;
+  properties['metadata'] = { description: 'Standard metadata of an object', default: {}, allOf: [reference(metaNames.objectMeta)] };
+  // The path tells both; a body may leave them out.
+  const required = ((schema['required'] ?? []) as string[]).filter((name) => name !== 'apiVersion' && name !== 'kind');
+  const { required: _required, ...rest } = schema;
+  return {
+    [schemaName(kind)]: { ...rest, ...(required.length > 0 && { required }), 'x-kubernetes-group-version-kind': [gvk] },
+    [`${schemaName(kind)}List`]: {
+      type: 'object',
+      description: `A list of ${kind.kind} objects`,
+      properties: {
+        apiVersion: { type: 'string', enum: [apiVersionOf(kind)] },
+        kind: { type: 'string', enum: [`${kind.kind}List`] },
+        metadata: reference(metaNames.listMeta),
+        items: { type: 'array', description: 'The objects', items: reference(schemaName(kind)) },
+      },
+      required: ['apiVersion', 'kind', 'metadata', 'items'],
+      'x-kubernetes-group-version-kind': [{ ...gvk, kind: `${kind.kind}List` }],
+    },
+  };
+}
+
+const text = (description: string): Schema => ({ type: 'string', description });
+
+/** Schemas that all groups use. */
+export function metaSchemas(): Record<string, Schema> {
+  return {
+    [metaNames.objectMeta]: fromZod(objectMetaSchema),
+    [metaNames.listMeta]: {
+      type: 'object',
+      description: 'Metadata of a list',
+      properties: {
+        resourceVersion: text('Version to watch from'),
+        continue: text('For the next page; absent or empty on the last'),
+        remainingItemCount: { type: 'integer', format: 'int64', description: 'Objects on the pages to come, where known' },
+        selfLink: text('No longer set'),
+      },
+    },
+    [metaNames.status]: {
+      type: 'object',
+      description: 'The answer to a request that returns no object, and to every refused one',
+      properties: {
+        apiVersion: { type: 'string', enum: ['v1'] },
+        kind: { type: 'string', enum: ['Status'] },
+        metadata: reference(metaNames.listMeta),
+        status: { type: 'string', enum: ['Success', 'Failure'], description: 'Whether it was done' },
+        message: text('What is wrong, in words'),
+        reason: { type: 'string', enum: Object.keys(statusCodes), description: 'Why, from a closed list' },
+        code: { type: 'integer', format: 'int32', description: 'HTTP status' },
+        details: {
+          type: 'object',
+          description: 'What it is about',
+          properties: {
+            name: text('Name of the object'),
+            group: text('API group'),
+            kind: text('Kind or resource'),
+            uid: text('UID of the object'),
+            retryAfterSeconds: { type: 'integer', format: 'int32', description: 'Seconds after which to try again' },
+            causes: {
+              type: 'array',
+              description: 'One entry per field that is wrong',
+              items: {
+                type: 'object',
+                properties: { reason: text('Why, in a word'), message: text('Why, in words'), field: text('Path of the field, such as spec.request.qps') },
+              },
+            },
+          },
+        },
+      },
+      required: ['kind', 'apiVersion', 'status'],
+    },
+    [metaNames.deleteOptions]: {
+      type: 'object',
+      description: 'How to delete',
+      properties: {
+        apiVersion: text('Version of this schema'),
+        kind: text('DeleteOptions'),
+        dryRun: { type: 'array', items: { type: 'string', enum: ['All'] }, description: 'All: check everything, change nothing' },
+        gracePeriodSeconds: { type: 'integer', format: 'int64', nullable: true, description: 'Taken, not used: objects here end at once' },
+        orphanDependents: { type: 'boolean', nullable: true, description: 'Taken, not used' },
+        propagationPolicy: { type: 'string', nullable: true, enum: ['Orphan', 'Background', 'Foreground', null], description: 'Taken; dependents are removed in the background' },
+        preconditions: {
+          type: 'object',
+          nullable: true,
+          description: 'Refuse unless they hold',
+          properties: { uid: text('UID the object must have'), resourceVersion: text('Version the object must have') },
+        },
+      },
+    },
+    [metaNames.patch]: { type: 'object', description: 'The members to change; null removes one' },
+  };
+}
