@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messages, runnerConsumeOptions, type Bus, type Subscription } from '@roundsman/bus';
+import { compilePolicy, type PolicySettings } from '@roundsman/probes';
+import { echoServiceName, type RunnerConfig } from './config.ts';
+import { EchoTarget } from './echo/target.ts';
+import { messageOf, type RunnerLog } from './log.ts';
+import { Admission } from './round/admission.ts';
+import { Rounds } from './round/rounds.ts';
+import { DoneList } from './spool/done-list.ts';
+import { Journal } from './spool/journal.ts';
+import { Sender } from './spool/sender.ts';
+import { Spool } from './spool/spool.ts';
+
+const beatEveryMs = 1_000;
+
+export interface RunnerOptions {
+  readonly config: RunnerConfig;
+  readonly bus: Bus;
+  readonly log: RunnerLog;
+  readonly version: string;
+  /** What measures a round; the app's own thread when not given. */
+  readonly script?: URL;
+}
+
+/** One probe-runner: echo target, heartbeats, rounds, spool. Knows neither Nest nor Prometheus, so that it stays small. */
+export class Runner {
+  readonly echo: EchoTarget;
+  readonly spool: Spool;
+  readonly sender: Sender;
+  readonly rounds: Rounds;
+  readonly admission: Admission;
+  /** Changes with every start. */
+  readonly instance = randomUUID();
+  readonly #options: RunnerOptions;
+  readonly #done: DoneList;
+  readonly #journal: Journal;
+  readonly #subscriptions: Subscription[] = [];
+  readonly #timers: NodeJS.Timeout[] = [];
+  #state: 'starting' | 'running' | 'stopping' = 'starting';
+
+  constructor(options: RunnerOptions) {
+    const { config, bus, log, script } = options;
+    this.#options = options;
+    const policy: PolicySettings = { ...(config.deny === undefined ? {} : { deny: config.deny }), denyEndpoints: config.denyEndpoints, allow: config.allow };
+    // Wrong settings stop the runner now, not its first round.
+    compilePolicy(policy);
+    this.echo = new EchoTarget({
+      addresses: config.bindAddresses,
+      ports: portsOf(config),
+      folder: join(config.dataDir, 'echo'),
+      serverName: config.name,
+      names: [echoServiceName, config.node, 'localhost', ...config.certificateNames],
+      ...(config.dnsUpstream === undefined ? {} : { upstream: config.dnsUpstream }),
+    });
+    this.spool = new Spool({ folder: join(config.dataDir, 'spool'), maxBytes: config.spoolMaxBytes, log });
+    this.#done = new DoneList(join(config.dataDir, 'done'));
+    this.#journal = new Journal(join(config.dataDir, 'begun'), log);
+    this.sender = new Sender({ bus, spool: this.spool, done: this.#done, runner: config.name, log });
+    this.admission = new Admission(config.capacityQps, config.maxRounds);
+    const { maxDeliver } = runnerConsumeOptions(config.name);
+    this.rounds = new Rounds({
+      bus, log, policy, maxDeliver,
+      spool: this.spool, done: this.#done, journal: this.#journal, sender: this.sender, admission: this.admission, heapMb: config.roundHeapMb,
+      ...(script === undefined ? {} : { script }),
+    });
+  }
+
+  /** Resolves when the echo target listens, the first heartbeat is out, and work is taken. */
+  async start(): Promise<void> {
+    const { config, bus, log } = this.#options;
+    await mkdir(join(config.dataDir, 'echo'), { recursive: true, mode: 0o700 });
+    await Promise.all([this.spool.open(), this.#done.open()]);
+    const begun = await this.#journal.open();
+    await this.echo.start();
+    this.#state = 'running';
+    this.#beat();
+    this.#every(beatEveryMs, () => this.#beat());
+    this.sender.start();
+    if (this.spool.size > 0) log.info({ results: this.spool.size, bytes: this.spool.bytes }, 'results of an earlier run are sent again');
+    for (const { order, attempts } of begun) this.rounds.resume(order, attempts);
+    const work = runnerConsumeOptions(config.name);
+    this.#subscriptions.push(
+      await bus.subscribe(messages.nodeCancel, { node: config.node }, ({ payload }) => {
+        const hit = this.rounds.cancel(payload.taskUid, payload.round, payload.reason);
+        if (hit > 0) log.info({ ...payload, rounds: hit }, 'canceled');
+      }),
+    );
+    this.#subscriptions.push(
+      await bus.consume(messages.work, work, async ([delivery]) => {
+        if (delivery === undefined) return;
+        if (delivery.payload.runner === config.name) this.rounds.accept(delivery);
+        else await delivery.reject('misaddressed', `the order is for runner ${delivery.payload.runner}, this is ${config.name}`);
+      }),
+    );
+    this.#every(work.ackWaitMs / 3, () => this.rounds.working());
+    log.info({ addresses: this.echo.addresses, ports: this.echo.ports }, 'runner is up');
+  }
+
+  /**
+   * Ends with running rounds unfinished: their orders go back to the stream and stay in the journal, so a runner that comes
+   * back runs them again if there is time. What is spooled stays on disk.
+   */
+  async stop(): Promise<void> {
+    if (this.#state === 'stopping') return;
+    this.#state = 'stopping';
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#beat();
+    await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.stop()));
+    await this.rounds.stop();
+    await this.sender.stop();
+    await this.echo.stop();
+  }
+
+  #every(ms: number, work: () => void): void {
+    this.#timers.push(setInterval(work, ms));
+  }
+
+  #beat(): void {
+    const { config, bus, version, log } = this.#options;
+    const ready = this.#state === 'running';
+    try {
+      bus.publish(messages.runnerBeat, { node: config.node, runner: config.name }, {
+        runner: config.name,
+        node: config.node,
+        runtime: config.runtime,
+        instance: this.instance,
+        sentAt: new Date().toISOString(),
+        version,
+        ready,
+        ...(ready ? {} : { reason: 'the runner is stopping' }),
+        // One per family: the first.
+        addresses: this.echo.addresses.filter(({ family }, i, all) => all.findIndex((other) => other.family === family) === i),
+        ports: this.echo.ports,
+        running: this.rounds.held(),
+        capacityQps: config.capacityQps,
+      });
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'heartbeat not sent');
+    }
+  }
+}
+
+function portsOf({ httpPort, httpsPort, dnsPort, dotPort, udpPort }: RunnerConfig): Record<string, number> {
+  const ports = { http: httpPort, https: httpsPort, dns: dnsPort, dot: dotPort, udp: udpPort };
+  return Object.fromEntries(Object.entries(ports).filter((entry): entry is [string, number] => entry[1] !== undefined));
+}
