@@ -1,0 +1,115 @@
+import { Discovery, subresourcesOf, type Listed } from './discovery.ts';
+import { ok, type Answer, type Exchange } from './http/exchange.ts';
+import { resourcePath } from './http/path.ts';
+import { LiveStreams, taskKey } from './live/streams.ts';
+import { isTask, type Catalogue } from './resources/catalogue.ts';
+import { MethodNotAllowed, notServed, ResourceHandler } from './resources/handler.ts';
+import { getObject } from './resources/list.ts';
+import type { Served } from './resources/reader.ts';
+import { openApiOf, type OpenApi } from './openapi.ts';
+import { answerReview, reviews } from './reviews.ts';
+
+export interface ApiOptions {
+  readonly catalogue: Catalogue;
+  readonly resources: ResourceHandler;
+  readonly live: LiveStreams;
+  /** Of the product: `0.1.0`. */
+  readonly version: string;
+  readonly address: () => string;
+}
+
+/** Everything behind the token: says which part of the API a path means. */
+export class Api {
+  readonly #options: ApiOptions;
+  readonly #discovery: Discovery;
+  readonly #openapi: OpenApi;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+    const listed: Listed[] = options.catalogue.all.map((served) => ({ kind: served.kind, verbs: served.verbs, subresources: subresourcesOf(served, isTask(served)) }));
+    this.#discovery = new Discovery([...listed, ...reviews]);
+    this.#openapi = openApiOf([...listed, ...reviews]);
+  }
+
+  async answer(exchange: Exchange): Promise<Answer> {
+    const { parts } = exchange;
+    const path = resourcePath(parts);
+    if (path === undefined) return this.#document(exchange);
+    if (path.group === 'roundsman.io' && path.version === 'v1' && path.resource === 'live' && path.name === undefined && path.namespace === undefined) return this.#live(exchange, undefined);
+    const review = reviews.find(({ kind }) => kind.group === path.group && kind.version === path.version && kind.plural === path.resource);
+    if (review && path.name === undefined && path.namespace === undefined) return this.#review(review, exchange);
+    const served = this.#options.catalogue.find(path.group, path.version, path.resource);
+    if (served === undefined) throw notServed(exchange.path);
+    const { subresource, name } = path;
+    if (subresource !== undefined && !subresourcesOf(served, isTask(served)).some((one) => one.name === subresource)) throw notServed(exchange.path);
+    if (subresource === 'live') return this.#liveOf(served, path.namespace, name as string, exchange);
+    return this.#options.resources.handle(served, path, exchange);
+  }
+
+  #document(exchange: Exchange): Answer {
+    const { parts } = exchange;
+    const answer = this.#read(exchange);
+    if (answer === undefined) throw notServed(exchange.path);
+    exchange.label = parts[0] === 'openapi' ? 'openapi' : parts[0] === 'version' ? 'version' : 'discovery';
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new MethodNotAllowed(exchange.method, undefined, ['GET']);
+    return answer();
+  }
+
+  #read(exchange: Exchange): (() => Answer) | undefined {
+    const { parts } = exchange;
+    const { address } = this.#options;
+    const openapi = this.#openapi;
+    const [first, second, third] = parts;
+    const discovery = this.#discovery;
+    if (parts.length === 1 && first === 'version') return () => ok(this.#version());
+    if (parts.length === 1 && (first === 'api' || first === 'apis')) {
+      return () => {
+        const { discovery: wanted } = exchange.accepted();
+        if (wanted) {
+          const { type, body } = discovery.aggregated(first === 'api', wanted);
+          return { status: 200, body, type };
+        }
+        return ok(first === 'api' ? discovery.coreVersions(address()) : discovery.groups());
+      };
+    }
+    if (first === 'openapi' && second === 'v3') {
+      if (parts.length === 2) return () => ok(openapi.index());
+      const document = openapi.document(parts.slice(2).join('/'));
+      return document && (() => ok(document));
+    }
+    const group = first === 'apis' && parts.length === 2 ? discovery.group(second as string) : undefined;
+    if (group) return () => ok(group);
+    const resources = first === 'api' && parts.length === 2 ? discovery.resources('', second as string) : first === 'apis' && parts.length === 3 ? discovery.resources(second as string, third as string) : undefined;
+    return resources && (() => ok(resources));
+  }
+
+  #version(): object {
+    const { version } = this.#options;
+    // kubectl picks its own version by these two numbers.
+    return { major: '1', minor: '32', gitVersion: `v1.32.0+roundsman.${version}`, gitCommit: '', gitTreeState: '', buildDate: '', goVersion: '', compiler: '', platform: `${process.platform}/${process.arch}` };
+  }
+
+  #review(review: Listed, exchange: Exchange): Answer {
+    exchange.label = `create ${review.kind.plural}`;
+    if (exchange.method !== 'POST') throw new MethodNotAllowed(exchange.method, undefined, ['POST']);
+    return { status: 201, body: answerReview(review, exchange.body().value, exchange.user) };
+  }
+
+  async #liveOf(served: Served, namespace: string | undefined, name: string, exchange: Exchange): Promise<Answer> {
+    if (served.kind.namespaced !== (namespace !== undefined)) throw notServed(exchange.path);
+    exchange.label = `watch ${served.kind.plural}/live`;
+    if (exchange.method !== 'GET') throw new MethodNotAllowed(exchange.method, served, ['GET']);
+    await getObject(served, namespace, name);
+    const { kind, view } = served.stored as NonNullable<Served['stored']>;
+    return this.#live(exchange, taskKey(kind.kind, view?.namespace ?? (namespace as string), name));
+  }
+
+  #live(exchange: Exchange, task: string | undefined): Answer {
+    if (task === undefined) exchange.label = 'watch live';
+    if (exchange.method !== 'GET') throw new MethodNotAllowed(exchange.method, undefined, ['GET']);
+    const id = exchange.headers['last-event-id'];
+    this.#options.live.open(exchange.response, task, typeof id === 'string' && id !== '' ? id : undefined);
+    return 'streamed';
+  }
+}
+

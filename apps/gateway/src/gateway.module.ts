@@ -1,0 +1,112 @@
+import { Inject, Injectable, Module, type DynamicModule, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { ApiError } from '@roundsman/api';
+import { ChangeFeed } from '@roundsman/reconcile';
+import type { ServiceContext } from '@roundsman/service';
+import { openStore, type Store } from '@roundsman/store';
+import { Gauge } from 'prom-client';
+import { Api } from './api.ts';
+import type { GatewayConfig } from './config.ts';
+import { authenticator } from './http/auth.ts';
+import { defaultLiveLimits, LiveStreams } from './live/streams.ts';
+import { Catalogue, storedResources } from './resources/catalogue.ts';
+import { ResourceHandler } from './resources/handler.ts';
+import type { Watch } from './resources/watch.ts';
+import { Writes } from './resources/writes.ts';
+import { GatewayServer } from './server.ts';
+
+/** Where the gateway can be reached. */
+export interface Listening {
+  readonly port: number;
+  /** `publicUrl`, or `http://host:port`. */
+  readonly url: string;
+}
+
+const CONTEXT = Symbol('gateway context');
+const LISTENING = Symbol('gateway listening');
+export const productVersion = '0.1.0';
+
+/** Puts the parts together and holds their order: read side first, the listener last; the other way round at the end. */
+@Injectable()
+class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #context: ServiceContext<GatewayConfig>;
+  readonly #listening: (where: Listening) => void;
+  readonly #store: Store;
+  readonly #feed: ChangeFeed;
+  readonly #live: LiveStreams;
+  readonly #server: GatewayServer;
+  readonly #watches = new Set<Watch>();
+  #url = '';
+
+  constructor(@Inject(CONTEXT) context: ServiceContext<GatewayConfig>, @Inject(LISTENING) listening: (where: Listening) => void) {
+    this.#context = context;
+    this.#listening = listening;
+    const { bus, config, health, log, metrics } = context;
+    const authenticate = authenticator(config.tokenFile, config.insecure);
+    this.#store = openStore(context.databaseUrl as string, { name: 'gateway', connections: 8, onProblem: (error) => log.warn({ err: error }, 'an idle database connection broke') });
+    this.#feed = new ChangeFeed({ bus, source: this.#store, log });
+    this.#live = new LiveStreams(bus, { ...defaultLiveLimits, maxClients: config.maxLiveClients });
+    const catalogue = new Catalogue(storedResources(this.#store, this.#feed, config.kdoctorAliases ? config.kdoctorNamespace : undefined));
+    const resources = new ResourceHandler(new Writes(bus), { admit: (watch) => this.#admit(watch) });
+    const api = new Api({ catalogue, resources, live: this.#live, version: productVersion, address: () => this.#url.replace(/^https?:\/\//, '') });
+    this.#server = new GatewayServer({ host: config.host, port: config.port, authenticate, answer: (exchange) => api.answer(exchange), health, metrics, log });
+    health.add({ name: 'gateway/feed', problem: () => this.#feed.problem() });
+    const watches = this.#watches;
+    const live = this.#live;
+    const open = new Gauge({
+      name: 'roundsman_gateway_open_streams',
+      help: 'Watches and live streams that are open',
+      labelNames: ['stream'],
+      registers: [metrics],
+      collect: () => {
+        open.set({ stream: 'watch' }, watches.size);
+        open.set({ stream: 'live' }, live.clients);
+      },
+    });
+    const feed = this.#feed;
+    const gaps = new Gauge({
+      name: 'roundsman_gateway_feed_events',
+      help: 'What the change feed met since its start: holes read from the database, messages that came twice, watchers told to list again',
+      labelNames: ['event'],
+      registers: [metrics],
+      collect: () => {
+        for (const [event, count] of Object.entries(feed.counts)) gaps.set({ event }, count);
+      },
+    });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.#feed.start();
+    await this.#live.start();
+    const { config, log } = this.#context;
+    const port = await this.#server.listen();
+    this.#url = config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+    log.info({ url: this.#url }, 'listening');
+    this.#listening({ port, url: this.#url });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const watch of this.#watches) watch.end();
+    await this.#live.stop();
+    await this.#server.close();
+    await this.#feed.stop();
+    this.#context.health.remove('gateway/feed');
+    await this.#store.close();
+  }
+
+  #admit(watch: Watch): () => void {
+    const { maxWatches } = this.#context.config;
+    if (this.#watches.size >= maxWatches) throw new ApiError('TooManyRequests', `${maxWatches} watches are open, which is the limit; close one`);
+    this.#watches.add(watch);
+    return () => void this.#watches.delete(watch);
+  }
+}
+
+@Module({})
+export class GatewayModule {
+  static register(context: ServiceContext<GatewayConfig>, listening: (where: Listening) => void): DynamicModule {
+    return {
+      module: GatewayModule,
+      providers: [{ provide: CONTEXT, useValue: context }, { provide: LISTENING, useValue: listening }, Gateway],
+    };
+  }
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ApiError, type StatusCause } from '@roundsman/api';
+import { describePath, fieldsOf, removeAt, stepsOf, union, valueAt, type FieldSet } from './fields.ts';
+import { isObject, listType, type Json, type JsonObject } from './lists.ts';
+import { isSame, managersOf, setManagers, timeOf, type Manager, type Writer } from './managed.ts';
+
+/**
+ * Server-side apply: the manager owns exactly the fields it sends. Fields it owned before and no longer sends are removed,
+ * unless others own them too; a field that another one owns with another value is a conflict (409 with a cause for each),
+ * or taken over with `force`. Returns the new object with its `managedFields`; the arguments are left alone.
+ */
+export function applyConfiguration(live: JsonObject | undefined, configuration: JsonObject, writer: Writer & { readonly force: boolean; readonly about: string }): JsonObject {
+  const managers = managersOf(live);
+  const mine = managers.find((entry) => isSame(entry, writer, 'Apply'));
+  const others = managers.filter((entry) => entry !== mine);
+  const applied = fieldsOf(configuration);
+  const conflicts = others.flatMap((entry) => conflictsWith(entry, applied, live, configuration));
+  if (conflicts.length > 0 && !writer.force) throw conflictError(conflicts, writer.about);
+  for (const { entry, path } of conflicts) entry.fields.delete(path);
+
+  const result = structuredClone(mergeApplied(live ?? {}, configuration, [])) as JsonObject;
+  const elsewhere = others.reduce((sum, { fields }) => union(sum, fields), new Set<string>());
+  for (const path of [...(mine?.fields ?? [])].sort((a, b) => b.length - a.length)) {
+    if (!applied.has(path) && !isOwned(path, elsewhere) && !isOwned(path, applied)) removeAt(result, stepsOf(path));
+  }
+  const same = mine !== undefined && isDeepStrictEqual(mine.fields, applied);
+  const { manager, apiVersion, subresource, now } = writer;
+  const entry: Manager = { manager, operation: 'Apply', apiVersion, ...(subresource === undefined ? {} : { subresource }), time: same && mine.time !== undefined ? mine.time : timeOf(now), fields: applied };
+  setManagers(result, [entry, ...others]);
+  return result;
+}
+
+interface FieldConflict {
+  readonly entry: Manager;
+  readonly path: string;
+}
+
+function conflictsWith(entry: Manager, applied: FieldSet, live: JsonObject | undefined, configuration: JsonObject): FieldConflict[] {
+  return [...entry.fields]
+    .filter((path) => {
+      if (!applied.has(path)) return false;
+      const steps = stepsOf(path);
+      // Owning that an item is there is no conflict; its members are looked at one by one.
+      if (!(steps.at(-1) as string).startsWith('f:')) return false;
+      return !isDeepStrictEqual(valueAt(live, steps), valueAt(configuration, steps));
+    })
+    .map((path) => ({ entry, path }));
+}
+
+function conflictError(conflicts: readonly FieldConflict[], about: string): ApiError {
+  const causes = conflicts.map(({ entry, path }): StatusCause => {
+    const by = entry.operation === 'Update' ? `"${entry.manager}" using ${entry.apiVersion}${entry.subresource === undefined ? '' : ` (${entry.subresource})`}` : `"${entry.manager}"`;
+    return { reason: 'FieldManagerConflict', message: `conflict with ${by}`, field: describePath(stepsOf(path)) };
+  });
+  const list = causes.map(({ message, field }) => `${message}: ${field}`).join('; ');
+  return new ApiError('Conflict', `Apply failed with ${causes.length} conflict${causes.length === 1 ? '' : 's'} on ${about}: ${list}`, { causes });
+}
+
+/** The path itself or something below it is in the set. */
+function isOwned(path: string, set: FieldSet): boolean {
+  if (set.has(path)) return true;
+  const inside = `${path.slice(0, -1)},`;
+  for (const other of set) if (other.startsWith(inside)) return true;
+  return false;
+}
+
+function mergeApplied(live: Json | undefined, applied: Json, names: readonly string[]): Json {
+  if (isObject(applied)) {
+    const result: JsonObject = isObject(live) ? { ...live } : {};
+    for (const [key, value] of Object.entries(applied)) {
+      if (value === null) continue;
+      result[key] = mergeApplied(Object.hasOwn(result, key) ? result[key] : undefined, value, [...names, key]);
+    }
+    return result;
+  }
+  if (!Array.isArray(applied)) return applied;
+  const list = listType(names);
+  const held = Array.isArray(live) ? [...live] : [];
+  if (list.type === 'set') return [...held, ...applied.filter((item) => !held.some((one) => isDeepStrictEqual(one, item)))];
+  if (list.type === 'atomic' || !applied.every((item) => isObject(item) && item[list.key] !== undefined)) return applied;
+  for (const item of applied as JsonObject[]) {
+    const at = held.findIndex((one) => isObject(one) && isDeepStrictEqual(one[list.key], item[list.key]));
+    if (at >= 0) held[at] = mergeApplied(held[at], item, names);
+    else held.push(item);
+  }
+  return held;
+}

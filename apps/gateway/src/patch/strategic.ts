@@ -1,0 +1,95 @@
+import { badRequest } from '@roundsman/api';
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, listType, type Json, type JsonObject } from './lists.ts';
+
+/**
+ * Strategic merge patch: objects merge, lists with a merge key merge item by item, other lists are replaced. Directives:
+ * `$patch: delete|replace|merge`, `$setElementOrder/LIST`, `$deleteFromPrimitiveList/LIST`, `$retainKeys`; null removes.
+ */
+export function strategicMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
+  return mergeObject(target, patch, []);
+}
+
+const orderPrefix = '$setElementOrder/';
+const deletePrefix = '$deleteFromPrimitiveList/';
+
+function mergeObject(target: JsonObject, patch: JsonObject, path: readonly string[]): JsonObject {
+  const directive = patch['$patch'];
+  if (directive === 'replace') return withoutDirectives(patch);
+  if (directive === 'delete') return {};
+  if (directive !== undefined && directive !== 'merge') throw badRequest(`strategic merge patch: $patch at ${shown(path)} must be delete, replace or merge, not ${JSON.stringify(directive)}`);
+  const result: JsonObject = { ...target };
+  const retain = patch['$retainKeys'];
+  if (Array.isArray(retain)) for (const key of Object.keys(result)) if (!retain.includes(key)) delete result[key];
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith('$')) continue;
+    if (value === null) delete result[key];
+    else result[key] = mergeValue(Object.hasOwn(result, key) ? result[key] : undefined, value, [...path, key]);
+  }
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(deletePrefix)) deleteScalars(result, key.slice(deletePrefix.length), value);
+    else if (key.startsWith(orderPrefix)) orderElements(result, key.slice(orderPrefix.length), value, path);
+    else if (key.startsWith('$') && key !== '$patch' && key !== '$retainKeys') throw badRequest(`strategic merge patch: unknown directive ${key} at ${shown(path)}`);
+  }
+  return result;
+}
+
+function mergeValue(target: Json | undefined, patch: Json, path: readonly string[]): Json {
+  if (isObject(patch)) return mergeObject(isObject(target) ? target : {}, patch, path);
+  if (!Array.isArray(patch)) return patch;
+  const list = listType(path);
+  const held = Array.isArray(target) ? target : [];
+  if (list.type === 'set') return [...held, ...patch.filter((item) => !held.some((one) => isDeepStrictEqual(one, item)))];
+  if (list.type === 'map') return mergeItems(held, patch, list.key, path);
+  return patch.map((item) => (isObject(item) ? withoutDirectives(item) : item));
+}
+
+function mergeItems(target: readonly Json[], patch: readonly Json[], key: string, path: readonly string[]): Json[] {
+  if (patch.some((item) => isObject(item) && item['$patch'] === 'replace' && Object.keys(item).length === 1)) {
+    return patch.filter((item) => !(isObject(item) && item['$patch'] === 'replace' && Object.keys(item).length === 1));
+  }
+  const result = [...target];
+  for (const item of patch) {
+    if (!isObject(item)) throw badRequest(`strategic merge patch: every item of ${shown(path)} must be an object`);
+    const id = item[key];
+    if (id === undefined) throw badRequest(`strategic merge patch: an item of ${shown(path)} has no ${key}, by which items are told apart`);
+    const at = result.findIndex((one) => isObject(one) && isDeepStrictEqual(one[key], id));
+    if (item['$patch'] === 'delete') {
+      if (at >= 0) result.splice(at, 1);
+    } else if (at >= 0) {
+      result[at] = mergeObject(result[at] as JsonObject, item, path);
+    } else {
+      result.push(withoutDirectives(item));
+    }
+  }
+  return result;
+}
+
+function deleteScalars(result: JsonObject, list: string, gone: Json | undefined): void {
+  const held = result[list];
+  if (!Array.isArray(held) || !Array.isArray(gone)) return;
+  result[list] = held.filter((item) => !gone.some((one) => isDeepStrictEqual(one, item)));
+}
+
+/** Those named come in the order given; the others keep their place behind the one they followed. */
+function orderElements(result: JsonObject, list: string, order: Json | undefined, path: readonly string[]): void {
+  const held = result[list];
+  if (!Array.isArray(held) || !Array.isArray(order)) return;
+  const kind = listType([...path, list]);
+  const idOf = (item: Json): Json | undefined => (kind.type === 'map' && isObject(item) ? item[kind.key] : item);
+  const rank = (item: Json): number => order.findIndex((one) => isDeepStrictEqual(idOf(one), idOf(item)));
+  const named = held.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
+  let next = 0;
+  result[list] = held.map((item) => (rank(item) >= 0 ? (named[next++] as Json) : item));
+}
+
+function withoutDirectives(patch: JsonObject): JsonObject {
+  const clean = (value: Json): Json => {
+    if (Array.isArray(value)) return value.filter((item) => !(isObject(item) && item['$patch'] === 'delete')).map(clean);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).filter(([key, item]) => !key.startsWith('$') && item !== null).map(([key, item]) => [key, clean(item)]));
+  };
+  return clean(patch) as JsonObject;
+}
+
+const shown = (path: readonly string[]): string => (path.length === 0 ? 'the top' : path.join('.'));

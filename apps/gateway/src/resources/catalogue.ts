@@ -1,0 +1,40 @@
+import { apiVersionOf, kindByResource, storedKinds, taskResources, views, type Kind } from '@roundsman/api';
+import type { ChangeFeed } from '@roundsman/reconcile';
+import type { Store } from '@roundsman/store';
+import type { Served, Stored, Verb } from './reader.ts';
+import { StoredReader } from './stored-reader.ts';
+
+const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const taskKeys: ReadonlySet<string> = new Set(Object.values(taskResources));
+
+/** Every resource the gateway answers for, by group, version and plural. */
+export class Catalogue {
+  readonly all: readonly Served[];
+  readonly #byPath: ReadonlyMap<string, Served>;
+
+  constructor(all: readonly Served[]) {
+    this.all = all;
+    this.#byPath = new Map(all.map((served) => [`${served.kind.group}/${served.kind.version}/${served.kind.plural}`, served]));
+  }
+
+  find(group: string, version: string, plural: string): Served | undefined {
+    return this.#byPath.get(`${group}/${version}/${plural}`);
+  }
+}
+
+/** Stored kinds, and with `kdoctorNamespace` the kdoctor.io view of the tasks in that namespace. */
+export function storedResources(store: Store, feed: ChangeFeed, kdoctorNamespace: string | undefined): Served[] {
+  const served = (kind: Kind, stored: Stored): Served => ({ kind, stored, verbs: allVerbs, reader: new StoredReader(store, feed, stored) });
+  const own = storedKinds.map((kind) => served(kind, { kind }));
+  if (kdoctorNamespace === undefined) return own;
+  return [
+    ...own,
+    ...views.map((view) => {
+      const kind = kindByResource.get(view.resource) as Kind;
+      return served(view, { kind, view: { apiVersion: apiVersionOf(view), namespace: kdoctorNamespace, fromStored: view.toView } });
+    }),
+  ];
+}
+
+/** Whether a served resource is a task, in whatever group: it can be run, cancelled and watched live. */
+export const isTask = ({ stored }: Served): boolean => stored !== undefined && taskKeys.has(`${stored.kind.plural}.${stored.kind.group}`);

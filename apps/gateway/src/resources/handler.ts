@@ -1,0 +1,235 @@
+import { ApiError, badRequest, taskAnnotations, type KubeObject } from '@roundsman/api';
+import { z } from 'zod';
+import type { Answer, Exchange } from '../http/exchange.ts';
+import { ok } from '../http/exchange.ts';
+import { mediaType } from '../http/body.ts';
+import { dryRunOption, listOptions, watchOptions, writeOptions } from '../http/query.ts';
+import type { ResourcePath } from '../http/path.ts';
+import { jsonPatch } from '../patch/json.ts';
+import { isObject, type Json, type JsonObject } from '../patch/lists.ts';
+import { mergePatch } from '../patch/merge.ts';
+import { strategicMergePatch } from '../patch/strategic.ts';
+import { getObject, list, selectionOf } from './list.ts';
+import type { Served, Verb } from './reader.ts';
+import { tableOf, type TableOptions } from './table.ts';
+import { Watch } from './watch.ts';
+import type { Request, Target, Writes, Written } from './writes.ts';
+
+/** Watches that are open, to bound and to end them. */
+export interface OpenWatches {
+  admit(watch: Watch): () => void;
+}
+
+/** Answers requests for resources: which verb it is, its options, its body. */
+export class ResourceHandler {
+  readonly #writes: Writes;
+  readonly #watches: OpenWatches;
+
+  constructor(writes: Writes, watches: OpenWatches) {
+    this.#writes = writes;
+    this.#watches = watches;
+  }
+
+  async handle(served: Served, path: ResourcePath, exchange: Exchange): Promise<Answer> {
+    const { name, subresource } = path;
+    if (served.kind.namespaced ? name !== undefined && path.namespace === undefined : path.namespace !== undefined) throw notServed(exchange.path);
+    if (subresource === 'status' && !(served.stored && served.kind.hasStatus)) throw notServed(exchange.path);
+    const verb = verbOf(exchange, path);
+    const allowed = this.#allowed(served, path);
+    exchange.label = `${verb ?? 'other'} ${served.kind.plural}${subresource === undefined ? '' : `/${subresource}`}`;
+    if (verb === undefined || !allowed.some(({ verbs }) => verbs.includes(verb))) throw new MethodNotAllowed(exchange.method, served, allowed.map(({ method }) => method));
+    if (verb === 'get') return this.#get(served, path, exchange);
+    if (verb === 'list') return this.#list(served, path, exchange);
+    if (verb === 'watch') return this.#watch(served, path, exchange);
+    const writable = served as Target['served'];
+    if (subresource === 'run' || subresource === 'cancel') return this.#annotate(writable, path, exchange, subresource);
+    if (verb === 'delete') return this.#delete(writable, path, exchange);
+    if (verb === 'deletecollection') return this.#deleteCollection(writable, path, exchange);
+    return this.#write(writable, path, exchange, verb);
+  }
+
+  /** Methods that a path answers, and the verbs behind each. */
+  #allowed({ verbs, stored }: Served, { name, subresource, namespace }: ResourcePath): { method: string; verbs: Verb[] }[] {
+    const has = (...wanted: Verb[]): Verb[] => wanted.filter((verb) => verbs.includes(verb));
+    let table: { method: string; verbs: Verb[] }[];
+    if (subresource === 'run' || subresource === 'cancel') table = [{ method: 'POST', verbs: has('create') }];
+    else if (name !== undefined) {
+      table = [{ method: 'GET', verbs: has('get', 'watch') }, { method: 'PUT', verbs: has('update') }, { method: 'PATCH', verbs: has('patch') }];
+      if (subresource === undefined) table.push({ method: 'DELETE', verbs: has('delete') });
+    } else {
+      table = [{ method: 'GET', verbs: has('list', 'watch') }];
+      if (!stored || stored.view !== undefined || !stored.kind.namespaced || namespace !== undefined) table.push({ method: 'POST', verbs: has('create') });
+      if (!stored || stored.view !== undefined || !stored.kind.namespaced || namespace !== undefined) table.push({ method: 'DELETE', verbs: has('deletecollection') });
+    }
+    return table.filter((row) => row.verbs.length > 0);
+  }
+
+  async #get(served: Served, { namespace, name }: ResourcePath, exchange: Exchange): Promise<Answer> {
+    const table = tableOptions(exchange);
+    const object = await getObject(served, namespace, name as string);
+    return ok(shownAs(served, object, table));
+  }
+
+  async #list(served: Served, { namespace }: ResourcePath, exchange: Exchange): Promise<Answer> {
+    const options = listOptions(exchange.query);
+    return ok(await list(served, selectionOf(served, namespace, undefined, options), options, tableOptions(exchange)));
+  }
+
+  async #watch(served: Served, { namespace, name }: ResourcePath, exchange: Exchange): Promise<Answer> {
+    const options = listOptions(exchange.query);
+    const selection = selectionOf(served, namespace, name, options);
+    const watch = new Watch({ ...watchOptions(exchange.query), served, selection, resourceVersion: options.resourceVersion, table: tableOptions(exchange) }, exchange.response);
+    const release = this.#watches.admit(watch);
+    exchange.response.once('close', release);
+    try {
+      await watch.start();
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return 'streamed';
+  }
+
+  async #write(served: Target['served'], path: ResourcePath, exchange: Exchange, verb: Verb): Promise<Answer> {
+    const { namespace, name } = path;
+    const request = this.#request(exchange);
+    if (verb !== 'patch' && request.force !== undefined) throw badRequest('query parameter force is for patches only');
+    const target: Target = { served, namespace, name: name ?? '', subresource: path.subresource === 'status' ? 'status' : undefined };
+    const body = exchange.body();
+    const duplicates = body.duplicates.map((field) => `duplicate field ${JSON.stringify(field)}`);
+    if (duplicates.length > 0 && request.fieldValidation === 'Strict') throw badRequest(`strict decoding error: ${duplicates.join(', ')}`);
+    const written =
+      verb === 'create' ? await this.#writes.create(served, namespace, body.value, request)
+      : verb === 'update' ? await this.#writes.replace(target, body.value, request)
+      : await this.#patch(target, body.value, request, exchange);
+    return this.#written(served, written, exchange, request.fieldValidation === 'Warn' ? duplicates : []);
+  }
+
+  #patch(target: Target, body: unknown, request: Request, exchange: Exchange): Promise<Written> {
+    const type = mediaType(exchange.headers['content-type']);
+    if (type === 'application/apply-patch+yaml') return this.#writes.apply(target, body, request);
+    if (request.force !== undefined) throw badRequest('query parameter force is for apply patches only');
+    if (type === 'application/json-patch+json') return this.#writes.patch(target, request, (live) => jsonPatch(live, body));
+    if (!isObject(body)) throw badRequest('a merge patch must be an object');
+    if (type === 'application/merge-patch+json') return this.#writes.patch(target, request, (live) => mergePatch(live, body as Json) as JsonObject);
+    // Kubernetes has no merge keys for custom kinds either, and kubectl falls back to a merge patch.
+    if (type === 'application/strategic-merge-patch+json' && isBuiltIn(target.served.kind.group)) return this.#writes.patch(target, request, (live) => strategicMergePatch(live, body));
+    const types = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml', ...(isBuiltIn(target.served.kind.group) ? ['application/strategic-merge-patch+json'] : [])];
+    throw new ApiError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`);
+  }
+
+  /** `POST …/run` and `…/cancel` set the annotation that asks for it. */
+  async #annotate(served: Target['served'], { namespace, name }: ResourcePath, exchange: Exchange, what: 'run' | 'cancel'): Promise<Answer> {
+    const request = this.#request(exchange);
+    const annotation = what === 'run' ? taskAnnotations.runNow : taskAnnotations.cancel;
+    const value = new Date().toISOString();
+    const written = await this.#writes.patch({ served, namespace, name: name as string }, request, (live) => mergePatch(live, { metadata: { annotations: { [annotation]: value } } }) as JsonObject);
+    return this.#written(served, { ...written, created: true }, exchange, []);
+  }
+
+  async #delete(served: Target['served'], { namespace, name }: ResourcePath, exchange: Exchange): Promise<Answer> {
+    const { dryRun, preconditions } = deleteOptions(exchange);
+    const object = await this.#writes.delete({ served, namespace, name: name as string }, { dryRun, ...(preconditions ? { preconditions } : {}), user: exchange.user.name });
+    // Still there, waiting for its finalizers: the client watches until it goes.
+    if (object.metadata.deletionTimestamp !== undefined) return ok(object);
+    const { group, plural } = served.kind;
+    const details = { name: object.metadata.name, ...(group === '' ? {} : { group }), kind: plural, uid: object.metadata.uid };
+    return ok({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+  }
+
+  async #deleteCollection(served: Target['served'], { namespace }: ResourcePath, exchange: Exchange): Promise<Answer> {
+    const { dryRun } = deleteOptions(exchange);
+    const options = listOptions(exchange.query);
+    const found = (await list(served, selectionOf(served, namespace, undefined, options), options, undefined)) as { items: KubeObject[] };
+    const items: KubeObject[] = [];
+    for (const { metadata } of found.items) {
+      try {
+        items.push(await this.#writes.delete({ served, namespace: metadata.namespace ?? namespace, name: metadata.name }, { dryRun, preconditions: { uid: metadata.uid }, user: exchange.user.name }));
+      } catch (error) {
+        // Gone already, or a new object of that name, which was not meant.
+        const code = (error as { code?: unknown }).code;
+        if (code !== 404 && code !== 409) throw error;
+      }
+    }
+    return ok({ ...found, items });
+  }
+
+  #request(exchange: Exchange): Request {
+    const options = writeOptions(exchange.query);
+    const agent = (exchange.headers['user-agent'] ?? 'unknown').split('/')[0] as string;
+    return { ...options, manager: options.fieldManager ?? (agent.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 128) || 'unknown'), user: exchange.user.name };
+  }
+
+  #written(served: Served, { object, warnings, created }: Written, exchange: Exchange, more: readonly string[]): Answer {
+    const table = tableOptions(exchange);
+    return { status: created ? 201 : 200, body: shownAs(served, object, table), warnings: [...more, ...warnings] };
+  }
+}
+
+/** 405, with what the path does answer. */
+export class MethodNotAllowed extends ApiError {
+  readonly allow: readonly string[];
+
+  constructor(method: string, served: Served | undefined, allow: readonly string[]) {
+    const { kind } = served ?? {};
+    super('MethodNotAllowed', `${method} is not supported here${allow.length > 0 ? `; ${allow.join(', ')} ${allow.length === 1 ? 'is' : 'are'}` : ''}`, kind && { ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural });
+    this.allow = allow;
+  }
+}
+
+export const notServed = (path: string): ApiError => new ApiError('NotFound', `the server could not find the requested resource (${path.slice(0, 300)})`);
+
+const isBuiltIn = (group: string): boolean => group === '' || !group.includes('.') || group.endsWith('.k8s.io');
+
+function verbOf({ method, query }: Exchange, { name, subresource }: ResourcePath): Verb | undefined {
+  const one = name !== undefined;
+  if (method === 'GET' || method === 'HEAD') {
+    if (subresource === undefined && query.flag('watch')) return 'watch';
+    return one ? 'get' : 'list';
+  }
+  if (method === 'POST') return !one || subresource !== undefined ? 'create' : undefined;
+  if (method === 'PUT') return one ? 'update' : undefined;
+  if (method === 'PATCH') return one ? 'patch' : undefined;
+  if (method === 'DELETE') return one ? 'delete' : 'deletecollection';
+  return undefined;
+}
+
+function tableOptions(exchange: Exchange): TableOptions | undefined {
+  const { table } = exchange.accepted();
+  const include = exchange.query.oneOf('includeObject', ['None', 'Metadata', 'Object']) ?? 'Metadata';
+  return table && { version: table, include };
+}
+
+function shownAs(served: Served, object: KubeObject, table: TableOptions | undefined): unknown {
+  if (!table) return object;
+  return tableOf(served.kind, [object], { resourceVersion: object.metadata.resourceVersion }, { ...table, now: Date.now() });
+}
+
+const deleteOptionsSchema = z.object({
+  kind: z.string().optional(),
+  apiVersion: z.string().optional(),
+  gracePeriodSeconds: z.number().int().nonnegative().nullish(),
+  preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
+  orphanDependents: z.boolean().nullish(),
+  propagationPolicy: z.enum(['Orphan', 'Background', 'Foreground']).nullish(),
+  dryRun: z.array(z.string()).nullish(),
+});
+
+/** From the body, or else the query. Nothing here owns other objects by itself, so every propagation policy comes to the same. */
+function deleteOptions(exchange: Exchange): { dryRun: boolean; preconditions?: { uid?: string; resourceVersion?: string } } {
+  const { query } = exchange;
+  query.oneOf('propagationPolicy', ['Orphan', 'Background', 'Foreground']);
+  query.count('gracePeriodSeconds');
+  const dryRun = dryRunOption(query.all('dryRun'));
+  if (exchange.bytes.length === 0) return { dryRun };
+  const parsed = deleteOptionsSchema.safeParse(exchange.body().value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw badRequest(`DeleteOptions cannot be read: ${issue?.path.join('.') || 'body'}: ${issue?.message ?? ''}`);
+  }
+  const { uid, resourceVersion } = parsed.data.preconditions ?? {};
+  return {
+    dryRun: dryRunOption(parsed.data.dryRun ?? []) || dryRun,
+    ...(uid || resourceVersion ? { preconditions: { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) } } : {}),
+  };
+}

@@ -1,0 +1,229 @@
+import { ApiError, apiVersionOf, badRequest, notFound, resourceKey, typed, type FieldValidation, type KubeObject } from '@roundsman/api';
+import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
+import { isDeepStrictEqual } from 'node:util';
+import type { WriteOptions } from '../http/query.ts';
+import { applyConfiguration } from '../patch/apply.ts';
+import { isObject, type Json, type JsonObject } from '../patch/lists.ts';
+import { recordUpdate, type Writer } from '../patch/managed.ts';
+import type { Served, Stored } from './reader.ts';
+
+/** One object, as the path names it. */
+export interface Target {
+  readonly served: Served & { readonly stored: Stored };
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly subresource?: 'status' | undefined;
+}
+
+export interface Request extends WriteOptions {
+  /** `fieldManager`, or else the first word of the user agent. */
+  readonly manager: string;
+  readonly user: string;
+}
+
+export interface Written {
+  readonly object: KubeObject;
+  readonly warnings: readonly string[];
+  readonly created: boolean;
+}
+
+/** Tries again this often when somebody else wrote between our read and our write and the client named no version. */
+const maxTries = 6;
+
+/** Turns requests into writes on the bus. Reads and computes here, decides nothing: intake admits or refuses. */
+export class Writes {
+  readonly #bus: Bus;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  async create(served: Target['served'], namespace: string | undefined, body: unknown, request: Request): Promise<Written> {
+    const object = objectOf(served, namespace, body);
+    const metadata = object['metadata'] as JsonObject;
+    if (metadata['resourceVersion']) throw badRequest('resourceVersion should not be set on objects to be created');
+    const name = typeof metadata['name'] === 'string' && metadata['name'] !== '' ? metadata['name'] : undefined;
+    if (served.kind.hasStatus) delete object['status'];
+    recordUpdate(undefined, object, writerOf(served, request));
+    return { ...(await this.#write(served, { operation: 'create', namespace, ...(name === undefined ? {} : { name }) }, object, request)), created: true };
+  }
+
+  async replace(target: Target, body: unknown, request: Request): Promise<Written> {
+    const { served, namespace, name } = target;
+    const sent = objectOf(served, namespace, body);
+    checkName(sent, name);
+    return this.#change(target, request, Boolean((sent['metadata'] as JsonObject)['resourceVersion']), (live) => {
+      const next = confined(structuredClone(sent), live, target);
+      recordUpdate(live, next, writerOf(served, request, target.subresource));
+      return next;
+    });
+  }
+
+  /** `patch` makes the next object out of the live one. A version in the patch is kept to; without one the newest is patched. */
+  async patch(target: Target, request: Request, patch: (live: JsonObject) => JsonObject): Promise<Written> {
+    const { served, namespace, name } = target;
+    let versioned = false;
+    return this.#change(target, request, () => versioned, (live) => {
+      const patched = objectOf(served, namespace, patch(structuredClone(live)));
+      checkName(patched, name);
+      const next = confined(patched, live, target);
+      const metadata = next['metadata'] as JsonObject;
+      versioned = metadata['resourceVersion'] !== (live['metadata'] as JsonObject)['resourceVersion'] && Boolean(metadata['resourceVersion']);
+      recordUpdate(live, next, writerOf(served, request, target.subresource));
+      return next;
+    });
+  }
+
+  /** Server-side apply; creates what is not there. */
+  async apply(target: Target, body: unknown, request: Request): Promise<Written> {
+    const { served, namespace, name, subresource } = target;
+    if (request.fieldManager === undefined) throw badRequest('PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch');
+    const sent = objectOf(served, namespace, body);
+    checkName(sent, name);
+    const configuration = confined(sent, undefined, target);
+    const metadata = configuration['metadata'] as JsonObject;
+    metadata['name'] = name;
+    if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) throw badRequest('metadata.managedFields must be nil');
+    const { resourceVersion, uid } = metadata;
+    const about = `${served.kind.plural} ${JSON.stringify(name)}`;
+    const apply = (live: JsonObject | undefined): JsonObject => {
+      const result = applyConfiguration(live, configuration, { ...writerOf(served, request, subresource), force: request.force ?? false, about });
+      const merged = result['metadata'] as JsonObject;
+      const held = live?.['metadata'] as JsonObject | undefined;
+      if (resourceVersion || held) merged['resourceVersion'] = resourceVersion || (held?.['resourceVersion'] as string);
+      else delete merged['resourceVersion'];
+      if (!uid && held) merged['uid'] = held['uid'] as string;
+      return result;
+    };
+    for (let attempt = 1; ; attempt++) {
+      if ((await served.reader.get(namespace, name)) !== undefined) return this.#change(target, request, Boolean(resourceVersion), apply);
+      if (subresource !== undefined || uid || resourceVersion) throw notFound(served.kind, name);
+      try {
+        return { ...(await this.#write(served, { operation: 'create', namespace, name }, apply(undefined), request)), created: true };
+      } catch (error) {
+        // Somebody was faster: now it is there to be patched.
+        if (attempt >= maxTries || !isRefusal(error, 409)) throw error;
+      }
+    }
+  }
+
+  async delete(target: Target, options: { preconditions?: { uid?: string; resourceVersion?: string }; dryRun: boolean; user: string }): Promise<KubeObject> {
+    const { served, namespace, name } = target;
+    const { dryRun, user, preconditions } = options;
+    const { object } = await this.#bus.request(messages.write, {}, {
+      operation: 'delete',
+      ...place(served.stored, namespace),
+      name,
+      ...(preconditions ? { preconditions } : {}),
+      dryRun,
+      user,
+    });
+    return shown(served.stored, object as unknown as KubeObject);
+  }
+
+  /** Reads, computes and writes, again when the object changed in between and the client had not named a version. */
+  async #change(target: Target, request: Request, versioned: boolean | (() => boolean), next: (live: JsonObject) => JsonObject): Promise<Written> {
+    const { served, namespace, name, subresource } = target;
+    for (let attempt = 1; ; attempt++) {
+      const live = await served.reader.get(namespace, name);
+      if (live === undefined) throw notFound(served.kind, name);
+      const object = next(live as unknown as JsonObject);
+      const named = typeof versioned === 'function' ? versioned() : versioned;
+      if (!named) (object['metadata'] as JsonObject)['resourceVersion'] = live.metadata.resourceVersion;
+      if (isDeepStrictEqual(withoutOwners(object), withoutOwners(live as unknown as JsonObject)) && sameOwners(object, live as unknown as JsonObject)) return { object: live, warnings: [], created: false };
+      try {
+        return { ...(await this.#write(served, { operation: subresource === 'status' ? 'updateStatus' : 'update', namespace, name }, object, request)), created: false };
+      } catch (error) {
+        if (named || attempt >= maxTries || !isRefusal(error, 409)) throw error;
+      }
+    }
+  }
+
+  async #write(
+    served: Target['served'],
+    what: { operation: Write['operation']; namespace: string | undefined; name?: string },
+    object: JsonObject,
+    request: { dryRun: boolean; fieldValidation: FieldValidation; manager: string; user: string },
+  ): Promise<{ object: KubeObject; warnings: readonly string[] }> {
+    const { stored } = served;
+    const { operation, namespace, name } = what;
+    const { dryRun, fieldValidation, manager, user } = request;
+    const reply = await this.#bus.request(messages.write, {}, {
+      operation,
+      ...place(stored, namespace),
+      ...(name === undefined ? {} : { name }),
+      object,
+      ...(stored.view ? { view: stored.view.apiVersion } : {}),
+      fieldValidation,
+      fieldManager: manager,
+      dryRun,
+      user,
+    });
+    return { object: shown(stored, reply.object as unknown as KubeObject), warnings: reply.warnings };
+  }
+}
+
+const place = ({ kind, view }: Stored, namespace: string | undefined): { resource: string; namespace?: string } => {
+  const where = view?.namespace ?? namespace;
+  return { resource: resourceKey(kind), ...(where === undefined ? {} : { namespace: where }) };
+};
+const shown = ({ view }: Stored, object: KubeObject): KubeObject => (view && object.apiVersion !== view.apiVersion ? view.fromStored(object) : object);
+
+const writerOf = (served: Served, { manager }: Request, subresource?: string): Writer => ({
+  manager,
+  apiVersion: apiVersionOf(served.kind),
+  ...(subresource === undefined ? {} : { subresource }),
+  now: Date.now(),
+});
+
+const isRefusal = (error: unknown, code: number): boolean => (error instanceof ServiceError || error instanceof ApiError) && error.code === code;
+
+/** A body as an object of this kind in this namespace; what the path says may be left out of it, but not contradicted. */
+function objectOf({ kind, stored }: Target['served'], namespace: string | undefined, body: unknown): JsonObject {
+  if (!isObject(body)) throw badRequest(`the body must be one ${kind.kind} object`);
+  const object = typed(kind, body) as JsonObject;
+  const metadata = object['metadata'] ?? {};
+  if (!isObject(metadata)) throw badRequest('metadata must be an object');
+  object['metadata'] = { ...metadata };
+  const given = metadata['namespace'];
+  if (kind.namespaced) {
+    if (given !== undefined && given !== null && given !== '' && given !== namespace) {
+      throw badRequest(`the namespace of the provided object does not match the namespace sent on the request (${JSON.stringify(given)} is not ${JSON.stringify(namespace)})`);
+    }
+    object['metadata']['namespace'] = namespace as string;
+  } else if (!stored.view && given) throw badRequest(`${kind.kind} objects have no namespace; the body says ${JSON.stringify(given)}`);
+  return object;
+}
+
+/** A write through `/status` changes only the status, any other all but the status. */
+function confined(next: JsonObject, live: JsonObject | undefined, { served, subresource }: Target): JsonObject {
+  if (subresource === 'status') {
+    const { resourceVersion } = next['metadata'] as JsonObject;
+    const metadata = { ...(live?.['metadata'] as JsonObject | undefined), ...(live ? {} : (next['metadata'] as JsonObject)) };
+    if (resourceVersion !== undefined) metadata['resourceVersion'] = resourceVersion;
+    const { status: _, ...rest } = live ?? { apiVersion: next['apiVersion'] as Json, kind: next['kind'] as Json };
+    return { ...rest, metadata, ...(next['status'] === undefined ? {} : { status: next['status'] }) };
+  }
+  if (!served.kind.hasStatus) return next;
+  const { status: _, ...rest } = next;
+  return live?.['status'] === undefined ? rest : { ...rest, status: live['status'] };
+}
+
+function checkName(object: JsonObject, name: string): void {
+  const metadata = object['metadata'] as JsonObject;
+  const given = metadata['name'];
+  if (given === undefined || given === null || given === '') metadata['name'] = name;
+  else if (given !== name) throw badRequest(`the name of the object (${JSON.stringify(given)}) does not match the name on the URL (${JSON.stringify(name)})`);
+}
+
+function withoutOwners(object: JsonObject): JsonObject {
+  const { managedFields: _, ...metadata } = object['metadata'] as JsonObject;
+  return { ...object, metadata };
+}
+
+/** The same owners of the same fields; times do not count. */
+function sameOwners(a: JsonObject, b: JsonObject): boolean {
+  const owners = (object: JsonObject): unknown => (((object['metadata'] as JsonObject)['managedFields'] ?? []) as JsonObject[]).map(({ time: _, ...entry }) => entry);
+  return isDeepStrictEqual(owners(a), owners(b));
+}
+

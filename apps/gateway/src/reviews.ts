@@ -1,0 +1,45 @@
+import { badRequest, typed, type Kind } from '@roundsman/api';
+import { z } from 'zod';
+import type { Listed } from './discovery.ts';
+import type { User } from './http/auth.ts';
+import { isObject } from './patch/lists.ts';
+
+const review = (group: string, kind: string, about: string): Listed => {
+  const schema = z
+    .looseObject({
+      apiVersion: z.literal(`${group}/v1`).describe('Version of the schema of this object'),
+      kind: z.literal(kind).describe('Kind of this object'),
+      metadata: z.looseObject({}).optional().describe('Not used'),
+      spec: z.looseObject({}).optional().describe('The question'),
+      status: z.looseObject({}).optional().describe('The answer'),
+    })
+    .describe(about);
+  const plural = `${kind.toLowerCase()}s`;
+  const definition: Kind = { group, version: 'v1', kind, plural, singular: kind.toLowerCase(), shortNames: [], categories: [], namespaced: false, schema, hasStatus: false, columns: [], fieldSelectors: [], virtual: true };
+  return { kind: definition, verbs: ['create'], subresources: [] };
+};
+
+/** Questions a client may ask about itself; nothing is stored. */
+export const reviews: readonly Listed[] = [
+  review('authorization.k8s.io', 'SelfSubjectAccessReview', 'Asks whether the caller may do something'),
+  review('authorization.k8s.io', 'SelfSubjectRulesReview', 'Asks what the caller may do'),
+  review('authentication.k8s.io', 'SelfSubjectReview', 'Asks who the caller is'),
+];
+
+/** Who is let in may do all that is served. */
+export function answerReview({ kind }: Listed, body: unknown, user: User): object {
+  if (!isObject(body)) throw badRequest(`the body must be one ${kind.kind}`);
+  typed(kind, body);
+  const spec = body['spec'] ?? {};
+  if (!isObject(spec)) throw badRequest('spec must be an object');
+  const base = { kind: kind.kind, apiVersion: `${kind.group}/${kind.version}`, metadata: { creationTimestamp: null } };
+  if (kind.kind === 'SelfSubjectReview') return { ...base, status: { userInfo: { username: user.name, groups: user.groups } } };
+  if (kind.kind === 'SelfSubjectRulesReview') {
+    const status = { incomplete: false, resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] };
+    return { ...base, spec, status };
+  }
+  if (['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject(spec[member])).length !== 1) {
+    throw badRequest('spec: exactly one of resourceAttributes and nonResourceAttributes must be given');
+  }
+  return { ...base, spec, status: { allowed: true, reason: 'the bearer token of this gateway allows everything that it serves' } };
+}

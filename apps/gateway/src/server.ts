@@ -1,0 +1,180 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ApiError, badRequest } from '@roundsman/api';
+import type { Health } from '@roundsman/service';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { Histogram, type Registry } from 'prom-client';
+import type { Authenticate } from './http/auth.ts';
+import { Exchange, rendered, warningHeader, type Answer } from './http/exchange.ts';
+import { segments } from './http/path.ts';
+import { Query } from './http/query.ts';
+import { refusalOf } from './http/status.ts';
+import { MethodNotAllowed, notServed } from './resources/handler.ts';
+
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly authenticate: Authenticate;
+  readonly answer: (exchange: Exchange) => Promise<Answer>;
+  readonly health: Health;
+  readonly metrics: Registry;
+  readonly log: Logger;
+}
+
+export const maxBodyBytes = 1 << 20;
+const maxHeaderBytes = 16 << 10;
+const openPaths = new Set(['healthz', 'livez', 'readyz']);
+
+/** The HTTP side: one listener, one handler for every path (paths are data here), errors as Status objects. HTTP/1.1. */
+export class GatewayServer {
+  readonly #options: ServerOptions;
+  readonly #app: FastifyInstance;
+  readonly #durations: Histogram<'method' | 'route' | 'code'>;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#durations = new Histogram({
+      name: 'roundsman_gateway_http_request_duration_seconds',
+      help: 'Time from the first byte of a request to the last of its answer; watches and live streams until they end',
+      labelNames: ['method', 'route', 'code'],
+      buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60, 600],
+      registers: [options.metrics],
+    });
+    this.#app = fastify({
+      bodyLimit: maxBodyBytes,
+      http: { maxHeaderSize: maxHeaderBytes },
+      keepAliveTimeout: 75_000,
+      requestTimeout: 60_000,
+      forceCloseConnections: true,
+      // Parsed here, with its own errors; the router only sees one path.
+      rewriteUrl: () => '/',
+      clientErrorHandler: (error, socket) => {
+        if (socket.destroyed || !socket.writable) return;
+        const huge = (error as { code?: string }).code === 'HPE_HEADER_OVERFLOW';
+        const message = huge ? `the request's headers are larger than ${maxHeaderBytes} bytes` : `not an HTTP/1.1 request: ${error.message}`;
+        const text = JSON.stringify(badRequest(message).status);
+        socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+      },
+    });
+    this.#app.removeAllContentTypeParsers();
+    this.#app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    const handle = (request: FastifyRequest, reply: FastifyReply): Promise<void> => this.#handle(request, reply);
+    this.#app.setNotFoundHandler(handle);
+    this.#app.setErrorHandler((error, request, reply) => this.#refuse(sentTooMuch(error), request.raw.method ?? '', reply));
+    this.#app.all('/', handle);
+    // Every path is rewritten to /, so its own original is asked for.
+    this.#app.addHook('onRequest', (request, _reply, done) => {
+      const { authenticate } = options;
+      try {
+        const { parts } = pathOf(request);
+        if (!openPaths.has(parts[0] ?? '')) authenticate(request.headers.authorization);
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  }
+
+  /** The port it listens on. Rejects when the address is taken. */
+  async listen(): Promise<number> {
+    const { host, port } = this.#options;
+    await this.#app.listen({ host, port });
+    return (this.#app.server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    (this.#app.server as Server).closeIdleConnections();
+    await this.#app.close();
+  }
+
+  async #handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const begun = performance.now();
+    const { method } = request;
+    let exchange: Exchange | undefined;
+    reply.raw.once('close', () => {
+      const known = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method) ? method : 'other';
+      this.#durations.observe({ method: known, route: exchange?.label ?? 'other', code: String(reply.raw.statusCode) }, (performance.now() - begun) / 1000);
+    });
+    try {
+      const { parts, path, query } = pathOf(request);
+      if (openPaths.has(parts[0] ?? '')) return this.#health(parts, path, method, reply);
+      const user = this.#options.authenticate(request.headers.authorization);
+      if (parts.length === 1 && parts[0] === 'metrics') return await this.#metrics(method, reply);
+      exchange = new Exchange({ method, parts, path, query: new Query(query), headers: request.headers, user, bytes: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0), response: reply.raw });
+      const answer = await this.#options.answer(exchange);
+      if (answer === 'streamed') {
+        reply.hijack();
+        return;
+      }
+      const { format } = answer.type === undefined ? exchange.accepted() : { format: 'json' as const };
+      const { type, text } = rendered(answer.body, format, exchange.query.flag('pretty'));
+      const warnings = (answer.warnings ?? []).map(warningHeader);
+      if (warnings.length > 0) reply.header('warning', warnings);
+      send(reply, answer.status, answer.type ?? type, text, method, answer.headers);
+    } catch (error) {
+      this.#refuse(error, method, reply);
+    }
+  }
+
+  #refuse(error: unknown, method: string, reply: FastifyReply): void {
+    const { status, headers, unexpected } = refusalOf(error);
+    if (unexpected) this.#options.log.error({ err: error, method, url: reply.request.originalUrl.slice(0, 500) }, 'request failed');
+    if (reply.raw.headersSent) {
+      reply.raw.destroy();
+      return;
+    }
+    if (error instanceof MethodNotAllowed) reply.header('allow', error.allow.join(', '));
+    // kubectl without a token asks for a password when told of a scheme it knows.
+    if (status.code === 401) reply.header('www-authenticate', 'Bearer realm="roundsman"');
+    send(reply, status.code, 'application/json', JSON.stringify(status), method, headers);
+  }
+
+  #health(parts: readonly string[], path: string, method: string, reply: FastifyReply): void {
+    if (method !== 'GET' && method !== 'HEAD') throw new MethodNotAllowed(method, undefined, ['GET']);
+    if (parts[0] !== 'readyz') {
+      if (parts.length > 1) throw notServed(path);
+      send(reply, 200, 'text/plain; charset=utf-8', 'ok', method);
+      return;
+    }
+    const report = this.#options.health.report(parts[1]);
+    if (parts.length > 2 || (parts[1] !== undefined && report.checks.length === 0)) throw notServed(path);
+    send(reply, report.ready ? 200 : 503, 'application/json', JSON.stringify(report), method);
+  }
+
+  async #metrics(method: string, reply: FastifyReply): Promise<void> {
+    if (method !== 'GET' && method !== 'HEAD') throw new MethodNotAllowed(method, undefined, ['GET']);
+    const { metrics } = this.#options;
+    send(reply, 200, metrics.contentType, await metrics.metrics(), method);
+  }
+}
+
+/** The path as it was asked for. Refuses what no name can hold. */
+function pathOf(request: FastifyRequest): { parts: string[]; path: string; query: URLSearchParams } {
+  const [path = '', query = ''] = splitOnce(request.originalUrl, '?');
+  const parts = segments(path);
+  const params = new URLSearchParams(query);
+  if (parts.some((part) => part.includes('\0')) || [...params].some(([key, value]) => key.includes('\0') || value.includes('\0'))) throw badRequest('the URL holds a NUL character');
+  return { parts, path, query: params };
+}
+
+function splitOnce(text: string, by: string): [string, string] {
+  const at = text.indexOf(by);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function sentTooMuch(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ApiError('RequestEntityTooLarge', `the body is larger than ${maxBodyBytes} bytes, which is the limit`);
+  if (typeof code === 'string' && code.startsWith('FST_ERR_CTP')) return badRequest((error as Error).message);
+  return error;
+}
+
+/** Written past Fastify: it would add to the content type and serialize again. */
+function send(reply: FastifyReply, status: number, type: string, text: string, method: string, headers: Record<string, string> = {}): void {
+  reply.hijack();
+  const response: ServerResponse = reply.raw;
+  for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...headers })) if (value !== undefined) response.setHeader(name, value);
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text), 'cache-control': 'no-cache, private', 'x-content-type-options': 'nosniff' });
+  response.end(method === 'HEAD' ? undefined : text);
+}
