@@ -1,0 +1,287 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { eventually, startNats } from '@roundsman/testkit';
+import type { TestNats } from '@roundsman/testkit';
+import { connectBus, endpoint, ensureStreams, messages, ServiceError, subjectOf, Unreachable } from './index.ts';
+import type { Bus, Change, Subscription } from './index.ts';
+
+let nats: TestNats;
+let bus: Bus;
+/** A plain client, as the `nats` program is one. */
+let person: NatsConnection;
+let subscriptions: Subscription[] = [];
+const kept = async (subscription: Promise<Subscription>): Promise<Subscription> => {
+  const made = await subscription;
+  subscriptions.push(made);
+  return made;
+};
+
+beforeAll(async () => {
+  nats = await startNats();
+  bus = await nats.connect('intake');
+  person = await connect({ servers: nats.url });
+  await ensureStreams(bus);
+});
+afterEach(async () => {
+  for (const subscription of subscriptions) await subscription.stop();
+  subscriptions = [];
+});
+afterAll(async () => {
+  await person.close();
+  await nats.stop();
+});
+
+const node = (name: string) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
+const changeOf = (name: string, version: number): Change => ({
+  type: 'ADDED',
+  version,
+  previous: version - 1,
+  previousOfResource: 0,
+  resource: 'nodes',
+  namespace: '',
+  name,
+  uid: `uid-${name}`,
+  object: node(name),
+});
+const report = { kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:10Z', state: 'succeeded' } as const;
+const reportOf = (round: number) => ({
+  ...report,
+  round,
+  verdict: { state: 'healthy', summary: 'all held' },
+  totals: { planned: 1, sent: 1, succeeded: 1, failed: 0, unsent: 0 },
+  nodes: { succeeded: ['n1'], failed: [], missing: [] },
+});
+const reportParams = { kind: 'NetReach', namespace: 'default', task: 't' };
+
+describe('publish and subscribe', () => {
+  it('carry a message with its params to whom it concerns, in order', async () => {
+    const got: string[] = [];
+    await kept(bus.subscribe(messages.change, { resource: 'nodes' }, ({ params, payload }) => void got.push(`${params['namespace']}/${params['name']}@${payload.version}`)));
+    for (let version = 1; version <= 300; version += 1) bus.publish(messages.change, { resource: 'nodes', namespace: '', name: 'n.1' }, changeOf('n.1', version));
+    bus.publish(messages.change, { resource: 'pods', namespace: '', name: 'x' }, changeOf('x', 301));
+    await eventually(() => expect(got.length).toBe(300));
+    expect(got).toEqual(Array.from({ length: 300 }, (_, index) => `/n.1@${index + 1}`));
+  });
+
+  it('run one handler after another, and go on after one that throws', async () => {
+    const seen: number[] = [];
+    let active = 0;
+    await kept(
+      bus.subscribe(messages.changeHead, {}, async ({ payload }) => {
+        active += 1;
+        expect(active).toBe(1);
+        await new Promise((resolve) => setImmediate(resolve));
+        active -= 1;
+        seen.push(payload.version);
+        if (payload.version === 2) throw new Error('second');
+      }),
+    );
+    const before = bus.health().counts?.failed ?? 0;
+    for (const version of [1, 2, 3]) bus.publish(messages.changeHead, {}, { version, ofResource: {} });
+    await eventually(() => expect(seen).toEqual([1, 2, 3]));
+    await eventually(() => expect(bus.health().counts?.failed).toBe(before + 1));
+  });
+
+  it('share messages within a queue group', async () => {
+    const got = [0, 0];
+    for (const index of [0, 1]) await kept(bus.subscribe(messages.nodeCancel, {}, () => void (got[index] = (got[index] ?? 0) + 1), { queue: 'g' }));
+    for (let count = 0; count < 50; count += 1) bus.publish(messages.nodeCancel, { node: 'n' }, { taskUid: 'u', reason: 'r' });
+    await eventually(() => expect((got[0] ?? 0) + (got[1] ?? 0)).toBe(50));
+  });
+
+  it('refuse a payload that is not what the catalogue says, at both ends', async () => {
+    expect(() => bus.publish(messages.nodeCancel, { node: 'n' }, { taskUid: 'u' } as never)).toThrow(/reason/);
+    const got: string[] = [];
+    await kept(bus.subscribe(messages.nodeCancel, {}, ({ payload }) => void got.push(payload.reason)));
+    const before = bus.health().counts?.invalid ?? 0;
+    for (const body of ['not json', '{"taskUid":1}', '{"taskUid":"u","reason":"good"}']) person.publish('rounds.v1.node.n.cancel', body);
+    await eventually(() => expect(got).toEqual(['good']));
+    expect(bus.health().counts?.invalid).toBe(before + 2);
+  });
+
+  it('never let a name widen a subject', async () => {
+    const got: string[] = [];
+    await kept(bus.subscribe(messages.nodeCancel, {}, ({ subject }) => void got.push(subject)));
+    for (const name of ['>', '*', 'a b', 'x.*', 'x\r\nPUB rounds.v1.node.n.cancel 2\r\n{}']) {
+      expect(() => bus.publish(messages.nodeCancel, { node: name }, { taskUid: 'u', reason: 'r' })).toThrow(/subject token/);
+      await expect(bus.subscribe(messages.nodeCancel, { node: name }, () => {})).rejects.toThrow(/subject token/);
+    }
+    bus.publish(messages.nodeCancel, { node: 'last' }, { taskUid: 'u', reason: 'r' });
+    await eventually(() => expect(got).toEqual(['rounds.v1.node.last.cancel']));
+  });
+});
+
+describe('request and serve', () => {
+  const info = { name: 'intake', version: '1.2.3', description: 'Admits writes' };
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message: 'nodes "x" not found' };
+  const served = (): Promise<Subscription> =>
+    kept(
+      bus.serve(info, [
+        endpoint(messages.get, ({ name }) => {
+          if (name === 'x') throw new ServiceError(404, status.message, status);
+          if (name === 'bug') throw new TypeError('cannot read\nanything');
+          if (name === 'bad') return { wrong: true } as never;
+          return node(name);
+        }),
+        endpoint(messages.list, ({ limit }) => ({ version: limit, items: [] })),
+        endpoint(messages.committed, ({ rounds }, params) => ({ committed: params['runner'] === 'r.1' ? rounds : [] })),
+      ]),
+    );
+
+  it('answer with what the handler gives, its params decoded and its request with defaults', async () => {
+    await served();
+    expect(await bus.request(messages.get, {}, { resource: 'nodes', name: 'n1' })).toEqual(node('n1'));
+    expect(await bus.request(messages.list, {}, { resource: 'nodes' })).toEqual({ version: 500, items: [] });
+    expect(await bus.request(messages.committed, { runner: 'r.1' }, { rounds: [{ taskUid: 'u', round: 1 }] })).toEqual({ committed: [{ taskUid: 'u', round: 1 }] });
+  });
+
+  it('carry a Kubernetes Status with its code', async () => {
+    await served();
+    const error = await bus.request(messages.get, {}, { resource: 'nodes', name: 'x' }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ code: 404, message: status.message, body: status });
+  });
+
+  it('turn a bug and a bad reply into a 500, a bad request into a 400 that names the field', async () => {
+    await served();
+    await expect(bus.request(messages.get, {}, { resource: 'nodes', name: 'bug' })).rejects.toMatchObject({ code: 500, message: 'cannot read anything' });
+    await expect(bus.request(messages.get, {}, { resource: 'nodes', name: 'bad' })).rejects.toMatchObject({ code: 500 });
+    const reply = await person.request('rounds.v1.svc.intake.get', '{"resource":"nodes"}');
+    expect(reply.headers?.get('Nats-Service-Error-Code')).toBe('400');
+    expect(reply.headers?.get('Nats-Service-Error')).toContain('name');
+    await expect(bus.request(messages.get, {}, { resource: 'nodes' } as never)).rejects.toThrow(/name/);
+  });
+
+  it('answer plain JSON to a person, to an empty body too', async () => {
+    await served();
+    expect((await person.request('rounds.v1.svc.intake.get', '{"resource":"nodes","name":"n1"}')).json()).toEqual(node('n1'));
+    const empty = await person.request('rounds.v1.svc.intake.list', '');
+    expect(empty.headers?.get('Nats-Service-Error')).toContain('resource');
+  });
+
+  it('are Unreachable at once when nobody serves, and in time when nobody answers', async () => {
+    const started = performance.now();
+    await expect(bus.request(messages.write, {}, { operation: 'create', resource: 'nodes' })).rejects.toThrow(Unreachable);
+    expect(performance.now() - started).toBeLessThan(1_000);
+    const silent = person.subscribe('rounds.v1.svc.intake.write');
+    await person.flush();
+    await expect(bus.request(messages.write, {}, { operation: 'create', resource: 'nodes' }, { timeoutMs: 100 })).rejects.toThrow(/within 100 ms/);
+    silent.unsubscribe();
+  });
+
+  it('speak the micro protocol on all nine subjects', async () => {
+    await served();
+    await bus.request(messages.get, {}, { resource: 'nodes', name: 'n1' });
+    await bus.request(messages.get, {}, { resource: 'nodes', name: 'x' }).catch(() => {});
+    const ping = (await person.request('$SRV.PING', '')).json<{ id: string }>();
+    expect(ping).toEqual({ type: 'io.nats.micro.v1.ping_response', name: 'intake', version: '1.2.3', metadata: {}, id: expect.any(String) });
+    for (const verb of ['PING', 'INFO', 'STATS']) {
+      for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.intake`, `$SRV.${verb}.intake.${ping.id}`]) {
+        expect((await person.request(subject, '')).json()).toMatchObject({ type: `io.nats.micro.v1.${verb.toLowerCase()}_response`, id: ping.id });
+      }
+    }
+    const described = (await person.request('$SRV.INFO.intake', '')).json<{ endpoints: unknown[] }>();
+    expect(described).toMatchObject({ description: 'Admits writes' });
+    expect(described.endpoints).toContainEqual({ name: 'get', subject: 'rounds.v1.svc.intake.get', queue_group: 'q', metadata: { description: 'One object by name' } });
+    expect(described.endpoints).toContainEqual(expect.objectContaining({ name: 'committed', subject: 'rounds.v1.svc.reporter.committed.*' }));
+    const stats = (await person.request('$SRV.STATS.intake', '')).json<{ started: string; endpoints: { name: string }[] }>();
+    expect(Date.parse(stats.started)).not.toBeNaN();
+    const get = stats.endpoints.find(({ name }) => name === 'get');
+    expect(get).toMatchObject({ num_requests: 2, num_errors: 1, last_error: status.message });
+    expect(get).toMatchObject({ processing_time: expect.any(Number), average_processing_time: expect.any(Number) });
+  });
+
+  it('serve a request by one of several instances, and by none after stop', async () => {
+    const second = await nats.connect('intake');
+    const answered = new Set<string>();
+    const instances = ['a', 'b'].map((id, index) =>
+      [bus, second][index]?.serve(info, [
+        endpoint(messages.get, () => {
+          answered.add(id);
+          return node(id);
+        }),
+      ]),
+    );
+    for (let count = 0; count < 40; count += 1) await bus.request(messages.get, {}, { resource: 'nodes', name: 'n' });
+    expect([...answered].sort()).toEqual(['a', 'b']);
+    for (const instance of instances) await (await instance)?.stop();
+    await expect(bus.request(messages.get, {}, { resource: 'nodes', name: 'n' })).rejects.toThrow(Unreachable);
+  });
+});
+
+describe('append', () => {
+  it('keeps a Msg-Id once', async () => {
+    const first = await bus.append(messages.report, reportParams, reportOf(1), { msgId: 'u:1' });
+    expect(first.duplicate).toBe(false);
+    expect(await bus.append(messages.report, reportParams, reportOf(1), { msgId: 'u:1' })).toEqual({ seq: first.seq, duplicate: true });
+  });
+
+  it('keeps one live command per subject, whatever its Msg-Id', async () => {
+    const order = {
+      runner: 'r1', node: 'n1', kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', round: 1, roundStart: '2026-01-01T00:00:00Z', deadline: '2026-01-01T00:01:00Z',
+      request: { durationMs: 1, qps: 1, timeoutMs: 1 }, expect: {}, targets: [], needsMaterials: false,
+    } as const;
+    const params = { runner: 'r1', kind: 'NetReach', taskUid: 'u', round: 1 };
+    expect(await bus.append(messages.work, params, { ...order, targets: [] }, { msgId: 'first' })).toMatchObject({ duplicate: false });
+    expect(await bus.append(messages.work, params, { ...order, targets: [] }, { msgId: 'second' })).toMatchObject({ duplicate: true });
+  });
+
+  it('says so when there is no stream for it', async () => {
+    const other = await startNats();
+    try {
+      const lonely = await other.connect('reporter');
+      await expect(lonely.append(messages.report, reportParams, reportOf(1), { msgId: 'x' })).rejects.toThrow(/REPORT is missing/);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('refuses what the schema refuses', async () => {
+    await expect(bus.append(messages.report, reportParams, { ...reportOf(1), round: 'one' } as never, { msgId: 'y' })).rejects.toThrow(/round/);
+  });
+});
+
+describe('replay', () => {
+  it('gives what there is after a sequence, in order, and follows', async () => {
+    const params = { kind: 'NetReach', namespace: 'default', task: 'replayed' };
+    const seqs: number[] = [];
+    for (const round of [1, 2, 3]) seqs.push((await bus.append(messages.report, params, { ...reportOf(round), task: 'replayed' }, { msgId: `replayed:${round}` })).seq);
+    const got: number[] = [];
+    await kept(bus.replay(messages.report, params, { afterSeq: seqs[0] ?? 0 }, ({ payload }) => void got.push(payload.round)));
+    await eventually(() => expect(got).toEqual([2, 3]));
+    await bus.append(messages.report, { ...params, task: 'other' }, { ...reportOf(9), task: 'other' }, { msgId: 'other:9' });
+    await bus.append(messages.report, params, { ...reportOf(4), task: 'replayed' }, { msgId: 'replayed:4' });
+    await eventually(() => expect(got).toEqual([2, 3, 4]));
+  });
+});
+
+describe('ensureStreams', () => {
+  it('may run again and corrects settings', async () => {
+    const reply = await person.request('$JS.API.STREAM.INFO.WORK', '');
+    const { config } = reply.json<{ config: Record<string, unknown> }>();
+    expect(config).toMatchObject({ retention: 'workqueue', discard: 'new', discard_new_per_subject: true, max_msgs_per_subject: 1 });
+    await person.request('$JS.API.STREAM.UPDATE.WORK', JSON.stringify({ ...config, max_bytes: 1_000_000 }));
+    await ensureStreams(bus);
+    expect((await person.request('$JS.API.STREAM.INFO.WORK', '')).json()).toMatchObject({ config });
+  });
+});
+
+describe('connectBus', () => {
+  it('says whom the server refuses', async () => {
+    const closed = await startNats({ identities: [{ name: 'gateway', role: 'gateway' }] });
+    try {
+      await expect(connectBus({ servers: closed.url, identity: 'gateway' })).rejects.toThrow(/refused gateway/);
+    } finally {
+      await closed.stop();
+    }
+  });
+
+  it('names its connection and its inbox', async () => {
+    const reply = person.subscribe(subjectOf(messages.get, {}), { callback: (_, msg) => void msg.respond(JSON.stringify({ ...node('x'), metadata: { name: msg.reply ?? '' } })) });
+    await person.flush();
+    const answer = await bus.request(messages.get, {}, { resource: 'nodes', name: 'x' });
+    expect(answer.metadata.name).toMatch(/^_INBOX_intake\./);
+    reply.unsubscribe();
+  });
+});
