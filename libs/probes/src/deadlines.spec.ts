@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { Deadlines, type Timed } from './deadlines.ts';
+
+interface Item extends Timed {
+  name: string;
+}
+
+function item(name: string): Item {
+  return { name, deadline: 0, previous: undefined, next: undefined };
+}
+
+describe('Deadlines', () => {
+  it('expires what was not removed, in order, never early', async () => {
+    const done = Promise.withResolvers<void>();
+    const expired: string[] = [];
+    const started = performance.now();
+    const deadlines = new Deadlines<Item>(20, ({ name }, now) => {
+      expired.push(name);
+      expect(now - started).toBeGreaterThanOrEqual(20);
+      if (name === 'd') done.resolve();
+    });
+    const items = ['a', 'b', 'c', 'd'].map(item);
+    for (const one of items) deadlines.add(one, performance.now());
+    deadlines.remove(items[1]!);
+    deadlines.remove(items[1]!);
+    await done.promise;
+    expect(expired).toEqual(['a', 'c', 'd']);
+  });
+
+  it('serves items again and hands all over when drained', async () => {
+    const done = Promise.withResolvers<string>();
+    const deadlines = new Deadlines<Item>(10, ({ name }) => done.resolve(name));
+    const [a, b] = [item('a'), item('b')];
+    deadlines.add(a, performance.now());
+    deadlines.add(b, performance.now());
+    const drained: string[] = [];
+    deadlines.drain(({ name }) => drained.push(name));
+    expect(drained).toEqual(['a', 'b']);
+    deadlines.add(b, performance.now());
+    await expect(done.promise).resolves.toBe('b');
+    deadlines.add(a, performance.now());
+    deadlines.stop();
+  });
+});
