@@ -1,6 +1,6 @@
 import { isOpenRound } from '@roundsman/api';
 import type { Bus } from '@roundsman/bus';
-import { ensureRunnerConsumer, pendingWork, purgeWork, removeRunnerConsumer, runnersWithConsumer } from '@roundsman/bus';
+import { ensureRunnerConsumer, pendingWork, purgeWork, removeRunnerConsumer, runnersWithConsumer, sweepDeadLetters } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
@@ -33,7 +33,7 @@ export class WorkStream {
     return undefined;
   };
 
-  /** Removes work of rounds that are not open any more, and consumers of runners that have been gone since the sweep before. */
+  /** Removes work of rounds that are not open any more, consumers of runners gone since the sweep before, and messages given up on. */
   async sweep(): Promise<void> {
     const stale = new Map<string, { kind: string; taskUid: string; round: number }>();
     for (const { kind = '', taskUid = '', round = '' } of await pendingWork(this.#bus)) {
@@ -47,5 +47,6 @@ export class WorkStream {
     const orphans = new Set((await runnersWithConsumer(this.#bus)).filter((runner) => this.#caches.runners.get(undefined, runner) === undefined));
     for (const runner of orphans) if (this.#orphans.has(runner)) await this.reconcile(runner);
     this.#orphans = orphans;
+    await sweepDeadLetters(this.#bus);
   }
 }
