@@ -12,7 +12,7 @@ interface Suspect {
   readonly seq: number;
 }
 
-/** An acknowledged message may be in the stream for a moment after its consumer's floor has passed it. */
+/** An acknowledged message may be in the stream for a moment after its consumer has finished with it. */
 const settleMs = 250;
 
 /** 10037 no such message, 10059 no such stream. */
@@ -27,16 +27,20 @@ async function stored(connection: Connection, stream: string, query: { seq: numb
   }
 }
 
-/** Messages that lie below what their consumer has finished with: on a work queue, those it gave up on. */
+/**
+ * Messages that their consumer has delivered and no longer waits for: on a work queue, those it gave up on. The server
+ * does not move its floor past them, so they show only while the consumer has nothing under way.
+ */
 async function suspects(connection: Connection, stream: string): Promise<Suspect[]> {
   const found: Suspect[] = [];
   try {
-    for await (const { name, config, ack_floor: floor } of connection.jsm.consumers.list(stream)) {
+    for await (const { name, config, delivered, ack_floor: floor, num_ack_pending: underWay } of connection.jsm.consumers.list(stream)) {
       const filter = config.filter_subject ?? '>';
+      const finished = underWay === 0 ? delivered.stream_seq : floor.stream_seq;
       let seq = 1;
       for (;;) {
         const message = await stored(connection, stream, { seq, next_by_subj: filter });
-        if (message === undefined || message.seq > floor.stream_seq) break;
+        if (message === undefined || message.seq > finished) break;
         found.push({ stream, consumer: name, seq: message.seq });
         seq = message.seq + 1;
       }
