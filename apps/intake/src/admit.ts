@@ -213,7 +213,28 @@ function judge(kind: Kind, object: KubeObject, old: KubeObject | undefined, view
 
 function admitted(kind: Kind, type: Change['type'], object: KubeObject, warnings: string[], write: WriteRequest): Admitted {
   const { namespace = '', name } = object.metadata;
+  storable(kind, object);
   return { ...(!write.dryRun && { type }), kind, namespace: kind.namespaced ? namespace : '', name, object, warnings };
+}
+
+/** Bytes of one object as JSON: it travels in one message together with what surrounds it. */
+const maxObjectBytes = 1_500_000;
+
+function storable(kind: Kind, object: KubeObject): void {
+  const text = JSON.stringify(object);
+  if (text.length > maxObjectBytes) throw new ApiError('RequestEntityTooLarge', `the object has ${text.length} bytes; the limit is ${maxObjectBytes}`);
+  // Postgres cannot read them in text, nor can most others. Escapes are rare, so the costly look is rarely needed.
+  if (/\\u(0000|d[89a-f])/.test(text)) refuseUnreadable(kind, object);
+}
+
+function refuseUnreadable(kind: Kind, object: KubeObject): void {
+  JSON.stringify(object, (key, value: unknown) => {
+    for (const part of [key, value]) {
+      if (typeof part !== 'string' || (!part.includes('\0') && part.isWellFormed())) continue;
+      throw badRequest(`${kind.kind} ${JSON.stringify(object.metadata.name)} cannot be stored: the text at ${JSON.stringify(key)} holds a NUL or half a character`);
+    }
+    return value;
+  });
 }
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';

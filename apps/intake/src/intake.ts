@@ -61,7 +61,7 @@ export class Intake implements OnApplicationBootstrap, OnApplicationShutdown {
         });
         const why = await Promise.race([term.over, stopped]);
         if (!signal.aborted) this.#note(why);
-        log.info({ why }, 'no longer leading');
+        log.info({ why }, signal.aborted ? 'stopping' : 'no longer leading');
         await term.end();
       } catch (error) {
         this.#note(`cannot lead: ${(error as Error).message}`);

@@ -62,6 +62,8 @@ export interface Kind {
   readonly fieldSelectors: readonly string[];
   /** Longest name, where it is shorter than the 253 characters of Kubernetes. */
   readonly maxNameLength?: number;
+  /** Members whose values are never repeated, in no message. */
+  readonly confidential?: readonly string[];
   /** Rules a schema cannot say. */
   readonly validate?: (object: KubeObject, context: AdmissionContext) => { causes: Cause[]; warnings: string[] };
   /** What the server itself fills in before the schema is applied (Secret.stringData into data). Changes `object`, which is the caller's copy. */

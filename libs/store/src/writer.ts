@@ -13,7 +13,7 @@ export interface StoredState {
 
 const commitText = `
 with input as materialized (
-  select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[])
+  select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], string_to_array($8, E'\\x01'), $9::boolean[])
     as t(version, of_resource, type, resource, namespace, name, uid, body, last)
 ), history as (
   insert into roundsman.changes (version, of_resource, type, resource, namespace, name, uid, body)
@@ -47,7 +47,8 @@ export async function commitChanges(client: pg.Client, changes: readonly Change[
       changes.map((change) => change.namespace),
       changes.map((change) => change.name),
       changes.map((change) => change.uid),
-      changes.map((change) => JSON.stringify(change.object)),
+      // JSON text holds no control characters, so one separates the bodies; an array literal would have every quote escaped.
+      changes.map((change) => JSON.stringify(change.object)).join('\u0001'),
       changes.map((change, index) => lastAt.get(objectKey(change)) === index),
     ],
   });

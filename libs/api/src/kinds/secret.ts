@@ -26,6 +26,7 @@ export const secret: Kind = {
   namespaced: true,
   schema,
   hasStatus: false,
+  confidential: ['data', 'stringData'],
   columns: [
     nameColumn,
     column('Type', 'string', 'What the secret holds', (object) => textAt(object, 'type') ?? 'Opaque'),

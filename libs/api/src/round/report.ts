@@ -60,7 +60,7 @@ export const runnerReportSchema = z.object({
   ...countsShape,
   successRate: z.number().describe('Successes divided by planned requests, 0..1'),
   latency: latencySummarySchema.optional(),
-  sendLagP99Us: z.number().optional().describe('How late the prober itself was: p99 of actual minus intended send time'),
+  sendLagP99Us: z.number().optional().describe('How late the prober itself was: p99 of actual minus intended send time at its worst target'),
   suspect: z.boolean().describe('The prober was starved: do not trust its numbers'),
   starvation: z.looseObject({}).optional(),
   runningLoad: z.record(z.string(), z.number()).optional().describe('Requests per second on this runner when its round ended, per task kind'),

@@ -6,15 +6,16 @@ import { memberPath } from './unknown-fields.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** What a schema has against `value`, one cause per field, in Kubernetes' words. */
-export function causesOf(error: z.ZodError, value: unknown): Cause[] {
-  return error.issues.flatMap((issue) => causesOfIssue(issue, value));
+/** What a schema has against `value`, one cause per field, in Kubernetes' words. Values of `confidential` members are masked. */
+export function causesOf(error: z.ZodError, value: unknown, confidential: readonly string[] = []): Cause[] {
+  return error.issues.flatMap((issue) => causesOfIssue(issue, value, confidential));
 }
 
-function causesOfIssue(issue: Issue, root: unknown): Cause[] {
+function causesOfIssue(issue: Issue, root: unknown, confidential: readonly string[]): Cause[] {
   const steps = issue.path as (string | number)[];
   const field = steps.reduce<string>(memberPath, '');
-  const value = valueAt(root, ...steps);
+  const found = valueAt(root, ...steps);
+  const value = found !== undefined && confidential.includes(String(steps[0])) ? '***' : found;
   if (value === undefined && issue.code !== 'unrecognized_keys') return [required(field, '')];
   switch (issue.code) {
     case 'invalid_type':
@@ -26,8 +27,7 @@ function causesOfIssue(issue: Issue, root: unknown): Cause[] {
     case 'too_big':
       return [invalidValue(field, value, bound(issue.origin, 'less than', 'at most', Number(issue.maximum), issue.inclusive))];
     case 'invalid_format':
-      // The value may be confidential (base64 of a secret): its shape is told, not it.
-      return [{ ...invalidValue(field, '', formatText(issue.format)), message: `Invalid value: ${formatText(issue.format)}` }];
+      return [invalidValue(field, value, formatText(issue.format))];
     case 'invalid_union':
       return [wrongType(field, value, unionTypes(issue))];
     case 'invalid_key':

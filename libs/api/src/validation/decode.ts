@@ -8,7 +8,7 @@ import { unknownFields } from './unknown-fields.ts';
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 /** Which kind an object was sent for: a stored kind or a view of one. */
-type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema'>;
+type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema' | 'confidential'>;
 
 /** Checks that a body says it is of this kind (either may be left out, the path tells it); returns it with both set. */
 export function typed(kind: Shape, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -31,7 +31,7 @@ export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fi
     throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`);
   }
   const parsed = kind.schema.safeParse(value);
-  if (!parsed.success) throw invalid({ ...kind, plural: '' }, nameOf(value), causesOf(parsed.error, value));
+  if (!parsed.success) throw invalid({ ...kind, plural: '' }, nameOf(value), causesOf(parsed.error, value, kind.confidential));
   const object = parsed.data as KubeObject;
   dropNulls(object as unknown as Record<string, unknown>);
   dropNulls(object.metadata as unknown as Record<string, unknown>);

@@ -1,0 +1,10 @@
+// Intake in a process of its own: DATABASE_URL and NATS_URL name its servers. Prints `ready`; ends with its parent.
+import 'reflect-metadata';
+import { connectBus } from '@roundsman/bus';
+import { makeLogger, runServices } from '@roundsman/service';
+import { service } from '@roundsman/intake';
+
+const log = makeLogger({ level: 'warn', format: 'pretty' });
+await runServices([{ definition: service }], { env: {}, log, databaseUrl: process.env['DATABASE_URL']!, connect: (identity) => connectBus({ servers: process.env['NATS_URL']!, identity }) });
+console.log('ready');
+process.stdin.resume().once('end', () => process.exit());
