@@ -1,6 +1,6 @@
 import type { RoundResult } from '@roundsman/api';
 import { ensureStreams, messages, onReconnect, type Bus, type Delivery, type StreamMessage, type Subscription } from '@roundsman/bus';
-import { isDataError, resultProblem, type Ingest, type PartOutcome } from '@roundsman/reports';
+import { Ingest, isDataError, resultProblem, type PartOutcome, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ReporterMetrics } from './metrics.ts';
@@ -25,14 +25,22 @@ const retryMs = [200, 500, 1_000, 2_000];
 /** A round cannot have started later than this, by our clock. */
 const futureMs = 2 * 86_400_000;
 
+/** Batches written at the same time: while one waits for its commit, the next is encoded. */
+const laneCount = 2;
+
 type Result = Delivery<RoundResult>;
+interface Lane {
+  readonly ingest: Ingest;
+  /** The batch it is writing; resolves with the lane when it is free again. */
+  work: Promise<Lane> | undefined;
+}
 
 /** Results from the stream into Postgres: committed first, acknowledged then. Every instance does it. */
 export class Ingester {
   readonly #stop = new AbortController();
+  readonly #lanes: Lane[];
   #subscription: Subscription | undefined;
   #problem: string | undefined = 'not started';
-  #busy = false;
   #lastBatch = Date.now();
   #recoverUntil = 0;
   #off: () => void = () => {};
@@ -40,14 +48,17 @@ export class Ingester {
   constructor(
     private readonly options: {
       bus: Bus;
-      ingest: Ingest;
+      pool: ReportPool;
       settings: Settings;
       metrics: ReporterMetrics;
       log: Logger;
       /** Some runners' results became whole. */
       onCompleted: () => void;
     },
-  ) {}
+  ) {
+    const { pool, settings } = options;
+    this.#lanes = Array.from({ length: laneCount }, () => ({ ingest: new Ingest(pool, { retentionMs: settings.retentionDays * 86_400_000 }), work: undefined }));
+  }
 
   async start(): Promise<void> {
     const { bus, settings } = this.options;
@@ -56,7 +67,7 @@ export class Ingester {
     this.#off = onReconnect(bus, () => this.#recover());
     this.#subscription = await bus.consume(
       resultMessage,
-      { durable: 'reporter', ackWaitMs, maxDeliver, maxAckPending: settings.batch * 4, batch: settings.batch, batchMs: settings.batchMs, create: true },
+      { durable: 'reporter', ackWaitMs, maxDeliver, maxAckPending: settings.batch * (laneCount + 3), batch: settings.batch, batchMs: settings.batchMs, create: true },
       (batch) => this.#handle(batch),
     );
     this.#problem = undefined;
@@ -67,11 +78,16 @@ export class Ingester {
     this.#off();
     this.#stop.abort();
     await this.#subscription?.stop();
+    await Promise.all(this.#lanes.map(({ work }) => work));
   }
 
   /** For readiness. */
   problem(): string | undefined {
     return this.#problem;
+  }
+
+  get #busy(): boolean {
+    return this.#lanes.some(({ work }) => work !== undefined);
   }
 
   /** No result that was published more than a moment ago is still on its way in, as far as one can know. */
@@ -89,22 +105,34 @@ export class Ingester {
     this.#recoverUntil = Date.now() + ackWaitMs + 1_500;
   }
 
+  /** Returns when everything is on a lane, so that the next batch is read while this one is written. */
   async #handle(batch: readonly Result[]): Promise<void> {
-    this.#busy = true;
-    const keepAlive = setInterval(() => batch.forEach((delivery) => delivery.working()), ackWaitMs / 3);
+    this.#lastBatch = Date.now();
+    const good: Result[] = [];
+    for (const delivery of batch) {
+      const wrong = mismatch(delivery);
+      if (wrong === undefined) good.push(delivery);
+      else await this.#reject(delivery, wrong.reason, wrong.message);
+    }
+    for (const group of this.#groups(good)) {
+      const lane = this.#lanes.find(({ work }) => work === undefined) ?? (await Promise.race(this.#lanes.map(({ work }) => work as Promise<Lane>)));
+      lane.work = this.#write(lane, group);
+    }
+  }
+
+  async #write(lane: Lane, group: readonly Result[]): Promise<Lane> {
+    const keepAlive = setInterval(() => group.forEach((delivery) => delivery.working()), ackWaitMs / 3);
     try {
-      const good: Result[] = [];
-      for (const delivery of batch) {
-        const wrong = mismatch(delivery);
-        if (wrong === undefined) good.push(delivery);
-        else await this.#reject(delivery, wrong.reason, wrong.message);
-      }
-      for (const group of this.#groups(good)) await this.#store(group);
+      await this.#store(lane.ingest, group);
+    } catch (error) {
+      // Only when stopping, or when a dead letter could not be written: what is not acknowledged comes again.
+      this.options.log.warn({ err: error, messages: group.length }, 'results left to come again');
     } finally {
       clearInterval(keepAlive);
-      this.#busy = false;
+      lane.work = undefined;
       this.#lastBatch = Date.now();
     }
+    return lane;
   }
 
   *#groups(batch: readonly Result[]): Generator<Result[]> {
@@ -124,8 +152,8 @@ export class Ingester {
   }
 
   /** Tries until it is committed: an outage of Postgres only costs time. What Postgres itself refuses is singled out. */
-  async #store(group: readonly Result[]): Promise<void> {
-    const { ingest, metrics, log } = this.options;
+  async #store(ingest: Ingest, group: readonly Result[]): Promise<void> {
+    const { metrics, log } = this.options;
     for (let failures = 0; ; ) {
       const began = performance.now();
       try {
@@ -135,7 +163,7 @@ export class Ingester {
         metrics.rows.inc(rows);
         this.#problem = undefined;
         if (completed.length > 0) this.options.onCompleted();
-        await this.#settle(group, outcomes);
+        await this.#settle(ingest, group, outcomes);
         return;
       } catch (error) {
         metrics.batches.inc({ ok: 'false' });
@@ -143,8 +171,8 @@ export class Ingester {
           const [first] = group;
           if (group.length === 1 && first !== undefined) return this.#reject(first, 'refused', (error as Error).message);
           const middle = group.length >> 1;
-          await this.#store(group.slice(0, middle));
-          return this.#store(group.slice(middle));
+          await this.#store(ingest, group.slice(0, middle));
+          return this.#store(ingest, group.slice(middle));
         }
         this.#problem = `cannot write results: ${error instanceof Error ? error.message : String(error)}`;
         this.#recover();
@@ -158,8 +186,8 @@ export class Ingester {
     }
   }
 
-  async #settle(group: readonly Result[], outcomes: readonly PartOutcome[]): Promise<void> {
-    const { ingest, metrics, log } = this.options;
+  async #settle(ingest: Ingest, group: readonly Result[], outcomes: readonly PartOutcome[]): Promise<void> {
+    const { metrics, log } = this.options;
     const late: RoundResult[] = [];
     const counts = new Map<PartOutcome, number>();
     outcomes.forEach((outcome, i) => {

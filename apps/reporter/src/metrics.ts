@@ -25,7 +25,7 @@ export class ReporterMetrics {
     this.closeLate = new Histogram({ name: 'roundsman_reporter_close_late_seconds', help: 'Close of rounds with silent runners, after their deadline', buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60], registers });
     this.silent = new Counter({ name: 'roundsman_reporter_missing_total', help: 'Runners recorded as missing or canceled without a word from them', registers });
     const gauge = (name: string, help: string, value: () => number): void => {
-      new Gauge({
+      void new Gauge({
         name: `roundsman_reporter_${name}`,
         help,
         registers,

@@ -2,7 +2,7 @@ import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/comm
 import type { Round } from '@roundsman/api';
 import { endpoint, messages, type Subscription } from '@roundsman/bus';
 import { ChangeFeed, Controller, Informer, LeaderGate, type LeaderWork } from '@roundsman/reconcile';
-import { cancelRow, committedRounds, Ingest, registerRound, reportPool, type ReportPool } from '@roundsman/reports';
+import { cancelRow, committedRounds, registerRound, reportPool, type ReportPool } from '@roundsman/reports';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
 import { Beats } from './beats.ts';
@@ -45,7 +45,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#metrics = new ReporterMetrics(metrics, { leading: () => this.#gate.leading, open: () => this.#closer?.open ?? 0, untold: () => this.#teller?.untold ?? 0 });
     this.#ingester = new Ingester({
       bus,
-      ingest: new Ingest(this.#pool, { retentionMs: config.retentionDays * 86_400_000 }),
+      pool: this.#pool,
       settings: config,
       metrics: this.#metrics,
       log,

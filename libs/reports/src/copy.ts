@@ -113,6 +113,10 @@ export class CopyRows {
     this.#array(values, 21, 2);
   }
 
+  float4Array(values: readonly number[]): void {
+    this.#array(values, 700, 4);
+  }
+
   int4Array(values: readonly number[]): void {
     this.#array(values, 23, 4);
   }
@@ -154,6 +158,7 @@ export class CopyRows {
       view.setInt32(at, size);
       at += 4;
       if (size === 2) view.setInt16(at, values[i]!);
+      else if (type === 700) view.setFloat32(at, values[i]!);
       else view.setInt32(at, values[i]!);
       at += size;
     }

@@ -1,5 +1,5 @@
 import { roundObjectName, type RoundResult } from '@roundsman/api';
-import pg from 'pg';
+import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { CopyRows } from './copy.ts';
 import { dayMs, ensurePartition, perDay } from './partitions.ts';
@@ -46,7 +46,7 @@ export class Ingest {
   readonly #days = new Set<number>();
 
   constructor(
-    private readonly pool: pg.Pool,
+    private readonly pool: Pool,
     private readonly options: IngestOptions,
   ) {}
 
@@ -99,7 +99,7 @@ export class Ingest {
     }
   }
 
-  async #ensureDays(client: pg.PoolClient, items: readonly { start: number }[]): Promise<void> {
+  async #ensureDays(client: PoolClient, items: readonly { start: number }[]): Promise<void> {
     for (const { start } of items) {
       const day = Math.floor(start / dayMs);
       if (this.#days.has(day)) continue;
@@ -108,7 +108,7 @@ export class Ingest {
     }
   }
 
-  async #transaction(client: pg.PoolClient, items: readonly Item[], merge: boolean): Promise<IngestResult> {
+  async #transaction(client: PoolClient, items: readonly Item[], merge: boolean): Promise<IngestResult> {
     await client.query('begin');
     const closed = await this.#lockRounds(client, items);
     const outcomes = await claim(client, items, closed);
@@ -127,7 +127,7 @@ export class Ingest {
   }
 
   /** Holds the rounds open until commit, making those not known yet. Answers which are closed already. */
-  async #lockRounds(client: pg.PoolClient, items: readonly Item[]): Promise<Set<string>> {
+  async #lockRounds(client: PoolClient, items: readonly Item[]): Promise<Set<string>> {
     const rounds = new Map<string, RoundResult>();
     for (const { round, part } of items) if (!rounds.has(round)) rounds.set(round, part);
     const all = [...rounds.values()];
@@ -153,7 +153,7 @@ export class Ingest {
     return new Set(rows.filter(({ closed }) => closed).map(({ uid, round }) => `${uid}\n${round}`));
   }
 
-  async #copy(client: pg.PoolClient, items: readonly Item[]): Promise<number> {
+  async #copy(client: PoolClient, items: readonly Item[]): Promise<number> {
     this.#encode(items);
     if (this.#results.rows > 0) await copyInto(client, `report.results (${resultColumns.join()})`, this.#results.finish());
     if (this.#failures.rows > 0) await copyInto(client, `report.failures (${failureColumns.join()})`, this.#failures.finish());
@@ -161,7 +161,7 @@ export class Ingest {
   }
 
   /** The slow way in, for when some of the rows exist: through a staging table, raw failures only of rows that are new. */
-  async #merge(client: pg.PoolClient, items: readonly Item[]): Promise<number> {
+  async #merge(client: PoolClient, items: readonly Item[]): Promise<number> {
     this.#encode(items);
     await client.query(`create temp table staged_results (like report.results) on commit drop; create temp table staged_failures (like report.failures) on commit drop;`);
     await copyInto(client, `staged_results (${resultColumns.join()})`, this.#results.finish());
@@ -255,7 +255,7 @@ const columnsOf = (items: readonly Item[]): unknown[][] => [
 ];
 
 /** Says of each message whether it is new, and marks the new ones as received. */
-async function claim(client: pg.PoolClient, items: readonly Item[], closed: ReadonlySet<string>): Promise<PartOutcome[]> {
+async function claim(client: PoolClient, items: readonly Item[], closed: ReadonlySet<string>): Promise<PartOutcome[]> {
   const open = items.filter(({ round }) => !closed.has(round));
   const over = items.filter(({ round }) => closed.has(round));
   const fresh = new Set<string>();
@@ -270,7 +270,7 @@ async function claim(client: pg.PoolClient, items: readonly Item[], closed: Read
 }
 
 /** Notes what the runners said, and finishes those whose parts are all in. */
-async function bringForward(client: pg.PoolClient, items: readonly Item[]): Promise<IngestResult['completed']> {
+async function bringForward(client: PoolClient, items: readonly Item[]): Promise<IngestResult['completed']> {
   if (items.length === 0) return [];
   const runners = new Map<string, RoundResult>();
   for (const { part, round } of items) {
@@ -292,7 +292,7 @@ async function bringForward(client: pg.PoolClient, items: readonly Item[]): Prom
   return (await client.query<IngestResult['completed'][number]>({ ...completeRunners, values: [uids, rounds, names] })).rows;
 }
 
-async function copyInto(client: pg.PoolClient, table: string, data: Buffer): Promise<void> {
+async function copyInto(client: PoolClient, table: string, data: Buffer): Promise<void> {
   const stream = client.query(copyFrom(`copy ${table} from stdin (format binary)`));
   await new Promise<void>((resolve, reject) => {
     stream.once('error', reject);
@@ -315,5 +315,5 @@ function jsonOrNull(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value, (_, member: unknown) => (typeof member === 'string' ? member.replaceAll('\0', '\uFFFD').toWellFormed() : member));
 }
 function codeOf(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined;
+  return error instanceof DatabaseError ? error.code : undefined;
 }

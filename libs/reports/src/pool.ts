@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Pool, TypeOverrides, types } from 'pg';
 
 export interface PoolOptions {
   /** Shown in pg_stat_activity. */
@@ -9,24 +9,24 @@ export interface PoolOptions {
 }
 
 /** Ours alone: others in the process may read the same types differently. */
-const types = new pg.TypeOverrides();
-for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) types.setTypeParser(type, (text: string) => JSON.parse(text) as unknown);
-types.setTypeParser(pg.types.builtins.INT8, Number);
+const parsers = new TypeOverrides();
+for (const type of [types.builtins.JSON, types.builtins.JSONB]) parsers.setTypeParser(type, (text: string) => JSON.parse(text) as unknown);
+parsers.setTypeParser(types.builtins.INT8, Number);
 
 /** A pool that fails within seconds when Postgres is away, so that callers can say so and try again. */
-export function reportPool(databaseUrl: string, { name, connections, onError }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({
+export function reportPool(databaseUrl: string, { name, connections, onError }: PoolOptions): Pool {
+  const pool = new Pool({
     connectionString: databaseUrl,
     application_name: name,
     max: connections,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    types,
+    types: parsers,
     statement_timeout: 60_000,
     idle_in_transaction_session_timeout: 60_000,
   });
   pool.on('error', onError);
   return pool;
 }
-export type ReportPool = pg.Pool;
+export type ReportPool = Pool;

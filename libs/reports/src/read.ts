@@ -1,5 +1,5 @@
 import { reportBounds, type MatrixReport, type ReportObject, type TargetReport, type TaskKind, type VerdictState } from '@roundsman/api';
-import pg from 'pg';
+import type pg from 'pg';
 import { reportPool, type PoolOptions } from './pool.ts';
 import { reportObject, roundColumns, round1, runnerReport, targetColumns, targetReport, type RoundRow, type RunnerBrief, type TargetRow } from './render.ts';
 import { loadRunners } from './runners.ts';
@@ -144,7 +144,10 @@ async function matrixOf(pool: pg.Pool, { taskUid, round, start }: RoundRow): Pro
      from cells left join merged using ("from", "to") order by 1, 2`,
     [taskUid, round, start, reportBounds.matrix],
   );
-  const cells = rows.map(({ cells: _, meanUs, p50Us, p99Us, ...cell }) => ({ ...cell, ...(meanUs === null || p50Us === null || p99Us === null ? {} : { meanUs: round1(meanUs), p50Us: round1(p50Us), p99Us: round1(p99Us) }) }));
+  const cells = rows.map(({ from, to, targets, okTargets, planned, succeeded, successRate, meanUs, p50Us, p99Us }) => ({
+    from, to, targets, okTargets, planned, succeeded, successRate,
+    ...(meanUs === null || p50Us === null || p99Us === null ? {} : { meanUs: round1(meanUs), p50Us: round1(p50Us), p99Us: round1(p99Us) }),
+  }));
   return { shown: { from: names(cells.map((cell) => cell.from)), to: names(cells.map((cell) => cell.to)), cells }, cells: rows[0]?.cells ?? 0 };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { taskLabels, type Comparison, type Distribution, type LatencySummary, type ReportBody, type ReportObject, type ReportTotals, type RunnerReport, type TargetReport, type TaskKind, type Verdict } from '@roundsman/api';
-import { valueOf } from '@roundsman/measure';
+import { phaseNames, taskLabels, type Comparison, type Distribution, type LatencySummary, type ReportBody, type ReportObject, type ReportTotals, type RunnerReport, type TargetReport, type TaskKind, type Verdict } from '@roundsman/api';
+import { quantile } from './quantile.ts';
 import { distributionOf, type FlatDistribution, type RunnerRow } from './runners.ts';
 
 /** A closed round as the tables hold it. */
@@ -152,10 +152,9 @@ export interface TargetRow extends FlatDistribution {
   bytes: number;
   ok: boolean;
   reason: string | null;
-  lagMax: number;
-  lagB: number[] | null;
-  lagC: number[] | null;
-  phases: Record<string, { count: number; sumUs: number; maxUs: number }> | null;
+  lagCount: number;
+  lagP99: number;
+  phases: number[] | null;
   errors: TargetReport['errors'] | null;
   statusCodes: Record<string, number> | null;
   replyCodes: Record<string, number> | null;
@@ -164,12 +163,10 @@ export interface TargetRow extends FlatDistribution {
 export const targetColumns = `x.runner, rr.node, x.target, x.layer, x.address, x.method, x.target_node as "targetNode", x.family, x.started_at as "startedAt", x.ended_at as "endedAt",
   x.planned, x.sent, x.unsent, x.succeeded, x.failed, x.bytes::float8, x.ok, x.reason,
   x.latency_count as n, x.latency_sum_us as sum, x.latency_min_us as min, x.latency_max_us as max, x.latency_b as b, x.latency_c as c,
-  x.lag_max_us as "lagMax", x.lag_b as "lagB", x.lag_c as "lagC", x.phases, x.errors, x.status_codes as "statusCodes", x.reply_codes as "replyCodes"`;
+  x.lag_count as "lagCount", x.lag_p99_us as "lagP99", x.phases, x.errors, x.status_codes as "statusCodes", x.reply_codes as "replyCodes"`;
 
 export function targetReport(row: TargetRow): TargetReport {
   const { runner, target, layer, address, method, planned, sent, unsent, succeeded, failed, bytes, ok } = row;
-  const lag = quantile({ b: row.lagB ?? [], c: row.lagC ?? [] }, 0.99);
-  const phases = row.phases === null ? null : Object.fromEntries(Object.entries(row.phases).map(([name, { count, sumUs, maxUs }]) => [name, { count, meanUs: count === 0 ? 0 : round1(sumUs / count), maxUs: round1(maxUs) }]));
   return {
     runner,
     node: row.node ?? runner,
@@ -189,14 +186,24 @@ export function targetReport(row: TargetRow): TargetReport {
     bytes,
     successRate: planned === 0 ? 0 : succeeded / planned,
     ...optional('latency', latencySummary(distributionOf(row))),
-    ...optional('sendLagP99Us', lag === undefined ? null : round1(Math.min(lag, row.lagMax))),
-    ...optional('phases', phases),
+    ...optional('sendLagP99Us', row.lagCount === 0 ? null : round1(row.lagP99)),
+    ...optional('phases', row.phases === null ? null : phasesOf(row.phases)),
     ...optional('errors', row.errors),
     ...optional('statusCodes', row.statusCodes),
     ...optional('replyCodes', row.replyCodes),
     ok,
     ...optional('reason', row.reason),
   };
+}
+
+/** Three numbers per phase, as the table has them. */
+function phasesOf(values: readonly number[]): TargetReport['phases'] {
+  const phases: TargetReport['phases'] = {};
+  phaseNames.forEach((name, i) => {
+    const [count = 0, sumUs = 0, maxUs = 0] = values.slice(i * 3, i * 3 + 3);
+    if (count > 0) phases[name] = { count, meanUs: round1(sumUs / count), maxUs: round1(maxUs) };
+  });
+  return phases;
 }
 
 export function latencySummary(data: Distribution): LatencySummary | undefined {
@@ -208,20 +215,6 @@ export function latencySummary(data: Distribution): LatencySummary | undefined {
     minMs: ms(us.minUs), meanMs: ms(us.meanUs), p50Ms: ms(us.p50Us), p90Ms: ms(us.p90Us), p95Ms: ms(us.p95Us), p99Ms: ms(us.p99Us), maxMs: ms(us.maxUs),
     ...us,
   };
-}
-
-/** By nearest rank over the non-empty buckets only: reports hold thousands of small histograms. */
-export function quantile({ b, c }: Distribution['histogram'], q: number): number | undefined {
-  let total = 0;
-  for (const count of c) total += count;
-  if (total === 0) return undefined;
-  const rank = Math.max(1, Math.ceil(q * total));
-  let seen = 0;
-  for (let i = 0; i < b.length; i++) {
-    seen += c[i]!;
-    if (seen >= rank) return valueOf(b[i]!);
-  }
-  return undefined;
 }
 
 /** `1m2.5s`, as Go prints it. */

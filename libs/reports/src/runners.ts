@@ -43,20 +43,20 @@ export async function runnerTotals(client: pg.PoolClient, taskUid: string, round
   await client.query({
     name: 'report-runner-totals',
     text: `with mine as materialized (
-        select runner, ok, planned, sent, unsent, succeeded, failed, bytes, latency_count, latency_sum_us, latency_min_us, latency_max_us, latency_b, latency_c, lag_max_us, lag_b, lag_c, errors, status_codes, reply_codes
+        select runner, ok, planned, sent, unsent, succeeded, failed, bytes, latency_count, latency_sum_us, latency_min_us, latency_max_us, latency_b, latency_c, lag_p99_us, errors, status_codes, reply_codes
         from report.results where round_start = $3 and task_uid = $1 and round = $2),
       sums as (select runner, count(*) as targets, count(*) filter (where ok) as ok_targets, sum(planned) as planned, sum(sent) as sent, sum(unsent) as unsent,
           sum(succeeded) as succeeded, sum(failed) as failed, sum(bytes) as bytes, sum(latency_count) as n, sum(latency_sum_us) as sum_us,
-          min(latency_min_us) filter (where latency_count > 0) as min_us, max(latency_max_us) as max_us, max(lag_max_us) as lag_max_us from mine group by 1)
+          min(latency_min_us) filter (where latency_count > 0) as min_us, max(latency_max_us) as max_us, max(lag_p99_us) as lag_p99_us from mine group by 1)
       update report.runner_rounds r set targets = coalesce(s.targets, 0), ok_targets = coalesce(s.ok_targets, 0), planned = coalesce(s.planned, 0), sent = coalesce(s.sent, 0),
         unsent = coalesce(s.unsent, 0), succeeded = coalesce(s.succeeded, 0), failed = coalesce(s.failed, 0), bytes = coalesce(s.bytes, 0),
         latency_count = coalesce(s.n, 0), latency_sum_us = coalesce(s.sum_us, 0), latency_min_us = coalesce(s.min_us, 0), latency_max_us = coalesce(s.max_us, 0),
-        latency_b = coalesce(h.b, '{}'), latency_c = coalesce(h.c, '{}'), lag_p99_us = least(s.lag_max_us, grafana.lb_quantile(0.99, l.b, l.c)),
+        latency_b = coalesce(h.b, '{}'), latency_c = coalesce(h.c, '{}'), lag_p99_us = s.lag_p99_us,
         errors = e.counts, status_codes = c.counts, reply_codes = d.counts,
         state = case when lost.n > 0 and r.state in ('ok', 'failed') then 'error' else r.state end,
         reason = case when lost.n > 0 and r.state in ('ok', 'failed', 'error', 'canceled') then concat_ws('; ', lost.n || ' of ' || r.target_count || ' target results are lost', r.reason) else r.reason end
       from report.runner_rounds k
-      left join sums s using (runner) left join ${merged('latency')} h using (runner) left join ${merged('lag')} l using (runner)
+      left join sums s using (runner) left join ${merged('latency')} h using (runner)
       left join ${counted('errors')} e using (runner) left join ${counted('status_codes')} c using (runner) left join ${counted('reply_codes')} d using (runner)
       left join lateral (select k.target_count - coalesce(s.targets, 0) as n) lost on true
       where k.task_uid = $1 and k.round = $2 and r.task_uid = k.task_uid and r.round = k.round and r.runner = k.runner`,

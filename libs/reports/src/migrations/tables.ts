@@ -113,8 +113,10 @@ create table report.results (
   ok boolean not null,
   reason text,
   ${distribution('latency')},
-  ${distribution('lag')},
-  phases jsonb,
+  -- How late the prober itself was, actual minus intended send time.
+  lag_count integer, lag_sum_us double precision, lag_max_us double precision, lag_p99_us double precision,
+  -- Count, sum and maximum (microseconds) of each of dns, connect, tls, firstByte, transfer.
+  phases real[],
   errors jsonb,
   status_codes jsonb,
   reply_codes jsonb,

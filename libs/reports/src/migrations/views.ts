@@ -34,7 +34,9 @@ select x.round_start as time, r.kind, r.namespace, r.task, x.task_uid, x.round, 
        least(x.latency_max_us, greatest(x.latency_min_us, grafana.lb_quantile(0.95, x.latency_b, x.latency_c))) / 1000 as p95_ms,
        least(x.latency_max_us, greatest(x.latency_min_us, grafana.lb_quantile(0.99, x.latency_b, x.latency_c))) / 1000 as p99_ms,
        x.latency_max_us / 1000 as max_ms,
-       x.latency_b, x.latency_c, x.errors, x.status_codes, x.reply_codes, x.phases
+       x.latency_b, x.latency_c, x.errors, x.status_codes, x.reply_codes, x.lag_p99_us / 1000 as send_lag_p99_ms,
+       x.phases[2] / nullif(x.phases[1], 0) / 1000 as dns_ms, x.phases[5] / nullif(x.phases[4], 0) / 1000 as connect_ms, x.phases[8] / nullif(x.phases[7], 0) / 1000 as tls_ms,
+       x.phases[11] / nullif(x.phases[10], 0) / 1000 as first_byte_ms, x.phases[14] / nullif(x.phases[13], 0) / 1000 as transfer_ms
 from report.results x
 join report.rounds r on r.task_uid = x.task_uid and r.round = x.round
 left join report.runner_rounds rr on rr.task_uid = x.task_uid and rr.round = x.round and rr.runner = x.runner;
