@@ -16,7 +16,7 @@ export class ControllersMetrics {
     const registers = [register];
     this.#looks = new Histogram({ name: 'roundsman_controllers_reconcile_seconds', help: 'Duration of one reconcile', labelNames: ['loop', 'ok'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
     const gauge = (name: string, help: string, value: () => number): void => {
-      new Gauge({
+      void new Gauge({
         name: `roundsman_controllers_${name}`,
         help,
         registers,

@@ -1,4 +1,4 @@
-import { isOpenRound, type KubeObject, type Materials, type RoundSpec } from '@roundsman/api';
+import { bodyOf, isOpenRound, tlsKeys, tlsSecretProblem, type KubeObject, type Materials, type RoundSpec } from '@roundsman/api';
 import { endpoint, messages, ServiceError, type Endpoint } from '@roundsman/bus';
 import type { Caches } from './caches.ts';
 
@@ -32,23 +32,22 @@ export async function materialsOf({ taskRef, taskSpec }: Pick<RoundSpec, 'taskRe
   const materials: Materials = {};
   if (tlsSecretName !== undefined) {
     const secret = await get('secrets', tlsSecretNamespace ?? taskRef.namespace, tlsSecretName);
+    const problem = tlsSecretProblem(secret);
+    if (problem !== undefined) throw new ServiceError(422, `secret ${secret.metadata.namespace}/${secret.metadata.name}: ${problem}`);
     const { data = {} } = secret as unknown as { data?: Record<string, string> };
-    const pem = (key: string): string | undefined => (data[key] === undefined ? undefined : Buffer.from(data[key], 'base64').toString('utf8'));
-    const [ca, cert, key] = [pem('ca.crt'), pem('tls.crt'), pem('tls.key')];
-    if ((cert === undefined) !== (key === undefined)) throw new ServiceError(422, `secret ${secret.metadata.namespace}/${secret.metadata.name} has only one of tls.crt and tls.key`);
-    if (ca === undefined && cert === undefined) throw new ServiceError(422, `secret ${secret.metadata.namespace}/${secret.metadata.name} has neither ca.crt nor tls.crt and tls.key`);
+    const [ca, cert, key] = tlsKeys.map((name) => (data[name] === undefined ? undefined : Buffer.from(data[name], 'base64').toString('utf8')));
     materials.tls = { ...(ca === undefined ? {} : { ca }), ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
   }
-  if (bodyConfigmapName !== undefined) materials.body = bodyOf(await get('configmaps', bodyConfigmapNamespace ?? taskRef.namespace, bodyConfigmapName));
+  if (bodyConfigmapName !== undefined) materials.body = encodedBody(await get('configmaps', bodyConfigmapNamespace ?? taskRef.namespace, bodyConfigmapName));
   return materials;
 }
 
 /** Base64. One key named `body`, in data or binaryData, is sent as it is; otherwise data as one flat JSON object, as kdoctor has it. */
-function bodyOf(configmap: KubeObject): string {
-  const { data = {}, binaryData = {} } = configmap as unknown as { data?: Record<string, string>; binaryData?: Record<string, string> };
+function encodedBody(configMap: KubeObject): string {
+  const { data = {}, binaryData = {} } = configMap as unknown as { data?: Record<string, string>; binaryData?: Record<string, string> };
   if (Object.keys(data).length + Object.keys(binaryData).length === 1) {
     if (data['body'] !== undefined) return Buffer.from(data['body']).toString('base64');
     if (binaryData['body'] !== undefined) return binaryData['body'];
   }
-  return Buffer.from(JSON.stringify(data)).toString('base64');
+  return Buffer.from(bodyOf(configMap)).toString('base64');
 }

@@ -22,7 +22,7 @@ export class SchedulerMetrics {
     this.#sent = new Histogram({ name: 'roundsman_scheduler_work_late_seconds', help: 'Work of a round in the stream, after its start', buckets: lateBuckets, registers });
     this.#looks = new Histogram({ name: 'roundsman_scheduler_reconcile_seconds', help: 'Duration of one reconcile', labelNames: ['loop', 'ok'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
     const gauge = (name: string, help: string, value: () => number): void => {
-      new Gauge({
+      void new Gauge({
         name: `roundsman_scheduler_${name}`,
         help,
         registers,

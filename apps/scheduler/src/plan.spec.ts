@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { firstStart, isOpenRound, ledgerOf, nextStart, roundAnnotations, roundTimeoutMs, taskAnnotations, type Ledger, type Round } from '@roundsman/api';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Task } from './caches.ts';
 import { defaultPlanSettings, planRound, type Plan, type PlannedRound } from './plan.ts';
 

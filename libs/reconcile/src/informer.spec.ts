@@ -33,8 +33,7 @@ class World {
     follow: (follower: Follower): Following => {
       this.follower = follower;
       this.position = follower.since;
-      const world = this;
-      return { get position() { return world.position; }, stop: () => undefined };
+      return Object.defineProperty({ position: 0, stop: () => undefined }, 'position', { get: () => this.position });
     },
   };
   send(...changes: Change[]): void {

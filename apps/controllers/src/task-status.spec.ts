@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { roundAnnotations, taskAnnotations, taskStatusSchema, type AnyTask, type Round, type RoundStatus, type TaskStatus } from '@roundsman/api';
+import * as fc from 'fast-check';
+import { goDuration, statusChangesAtMs, taskStatusOf } from './task-status.ts';
+
+const minute = 60_000;
+const created = Date.UTC(2026, 0, 1, 12);
+const iso = (ms: number): string => new Date(ms).toISOString();
+const taskOf = (extra: { schedule?: object; suspend?: boolean; annotations?: Record<string, string>; status?: TaskStatus; generation?: number } = {}): AnyTask => ({
+  apiVersion: 'roundsman.io/v1',
+  kind: 'NetReach',
+  metadata: { name: 't', namespace: 'default', uid: 'uid', resourceVersion: '1', generation: extra.generation ?? 1, creationTimestamp: iso(created), annotations: extra.annotations ?? {} },
+  spec: { suspend: extra.suspend ?? false, schedule: { schedule: '0 1', roundNumber: 3, ...extra.schedule }, request: { durationInSecond: 1, qps: 1, perRequestTimeoutInMS: 100 } },
+  ...(extra.status === undefined ? {} : { status: extra.status }),
+});
+const roundOf = (number: number, state: RoundStatus['state'] | undefined, extra: Partial<Round['spec']> & { annotations?: Record<string, string>; startMs?: number } = {}): Round => {
+  const { annotations, startMs = created + (number - 1) * minute, ...spec } = extra;
+  return {
+    apiVersion: 'roundsman.io/v1',
+    kind: 'Round',
+    metadata: {
+      name: `r-${number}`, namespace: 'default', uid: `r-${number}`, resourceVersion: '1', generation: 1, creationTimestamp: iso(startMs),
+      annotations: { [roundAnnotations.scheduled]: String(number), [roundAnnotations.lastScheduledStart]: iso(startMs), ...annotations },
+    },
+    spec: {
+      taskRef: { kind: 'NetReach', resource: 'netreaches.roundsman.io', namespace: 'default', name: 't', uid: 'uid', generation: 1 },
+      number, startTime: iso(startMs), deadline: iso(startMs + minute), taskSpec: {}, trigger: 'schedule',
+      runners: [{ runner: 'a', node: 'node-1' }, { runner: 'b', node: 'node-2' }],
+      ...spec,
+    },
+    ...(state === undefined ? {} : { status: { state, ...(state === 'ongoing' ? {} : { closedAt: iso(startMs + 2_500), summary: `it is ${state}`, succeeded: ['node-1'], failed: ['node-2'], missing: [] }) } }),
+  };
+};
+const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => taskStatusSchema.parse(taskStatusOf(task, rounds, 'default', nowMs));
+const conditions = (status: TaskStatus): Record<string, string> => Object.fromEntries((status.conditions ?? []).map(({ type, status: value, reason }) => [type, `${value} ${reason}`]));
+
+describe('status of a task', () => {
+  it('before the first round', () => {
+    const status = statusOf(taskOf({ schedule: { schedule: '5 1' } }), [], created + 1000);
+    expect(status).toMatchObject({ expectedRound: 3, doneRound: 0, finish: false, nextRoundTime: '2026-01-01T12:05:00Z', history: [] });
+    expect(conditions(status)).toEqual({ Scheduled: 'True RoundScheduled', Progressing: 'False Waiting', Complete: 'False RoundsLeft', Healthy: 'Unknown NoRoundYet', Suspended: 'False NotSuspended' });
+  });
+
+  it('shows a round that is made ahead of its start as not started, and says when that changes', () => {
+    const task = taskOf({ schedule: { schedule: '1 1' } });
+    const round = roundOf(1, undefined, { startMs: created + minute });
+    const before = statusOf(task, [round], created + minute - 300);
+    expect(before.history?.[0]).toMatchObject({ roundNumber: 1, status: 'notstarted', expectedActorNumber: 2 });
+    expect(statusChangesAtMs({ ...task, status: before }, [round], created + minute - 300)).toBe(created + minute);
+    const running = statusOf(task, [round], created + minute);
+    expect(running.history?.[0]?.status).toBe('ongoing');
+    expect(conditions(running)).toMatchObject({ Progressing: 'True RoundRunning' });
+  });
+
+  it('while the second of three runs', () => {
+    const status = statusOf(taskOf(), [roundOf(1, 'succeed'), roundOf(2, 'ongoing')], created + minute + 500);
+    expect(status).toMatchObject({ expectedRound: 3, doneRound: 1, finish: false, lastRoundStatus: 'succeed', nextRoundTime: '2026-01-01T12:02:00Z' });
+    expect(status.history).toMatchObject([
+      { roundNumber: 2, status: 'ongoing', startTimeStamp: '2026-01-01T12:01:00Z', deadLineTimeStamp: '2026-01-01T12:02:00Z' },
+      { roundNumber: 1, status: 'succeed', endTimeStamp: '2026-01-01T12:00:02Z', duration: '2.5s', succeedAgentNodeList: ['node-1'], failedAgentNodeList: ['node-2'], notReportAgentNodeList: [] },
+    ]);
+    expect(conditions(status)).toMatchObject({ Progressing: 'True RoundRunning', Healthy: 'True RoundSucceeded' });
+  });
+
+  it('when all rounds are done, the last one failed', () => {
+    const status = statusOf(taskOf(), [roundOf(1, 'succeed'), roundOf(2, 'missed', { trigger: 'missed', runners: [] }), roundOf(3, 'fail')], created + 3 * minute);
+    expect(status).toMatchObject({ expectedRound: 3, doneRound: 3, finish: true, finishTime: '2026-01-01T12:02:02Z', lastRoundStatus: 'fail' });
+    expect(status).not.toHaveProperty('nextRoundTime');
+    expect(status.history?.map(({ roundNumber, status: state, failureReason }) => [roundNumber, state, failureReason])).toEqual([
+      [3, 'fail', 'it is fail'], [2, 'fail', 'missed: its time passed while nothing could run it'], [1, 'succeed', undefined],
+    ]);
+    expect(conditions(status)).toEqual({ Scheduled: 'False Finished', Progressing: 'False Finished', Complete: 'True Finished', Healthy: 'False RoundFailed', Suspended: 'False NotSuspended' });
+  });
+
+  it('counts extra rounds on top, and is not finished while one is asked for or runs', () => {
+    const asked = taskOf({ schedule: { roundNumber: 1 }, annotations: { [taskAnnotations.runNow]: 'v' } });
+    const first = roundOf(1, 'succeed');
+    expect(statusOf(asked, [first], created + minute)).toMatchObject({ finish: false, expectedRound: 1, doneRound: 1 });
+    const extra = (state: 'ongoing' | 'succeed') => roundOf(2, state, { trigger: 'run-now', annotations: { [roundAnnotations.scheduled]: '1', [roundAnnotations.runNow]: 'v' } });
+    expect(statusOf(asked, [first, extra('ongoing')], created + minute)).toMatchObject({ finish: false, expectedRound: 2, doneRound: 1, handledRunNow: 'v' });
+    expect(statusOf(asked, [first, extra('succeed')], created + 2 * minute)).toMatchObject({ finish: true, expectedRound: 2, doneRound: 2, handledRunNow: 'v' });
+  });
+
+  it('suspended: nothing is scheduled, the running round goes on', () => {
+    const status = statusOf(taskOf({ suspend: true }), [roundOf(1, 'ongoing')], created + 100);
+    expect(conditions(status)).toMatchObject({ Suspended: 'True Suspended', Scheduled: 'False Suspended', Progressing: 'True RoundRunning' });
+    expect(status).not.toHaveProperty('nextRoundTime');
+  });
+
+  it('takes a cancel as handled when the open round ends by it, or none is open', () => {
+    const task = taskOf({ annotations: { [taskAnnotations.cancel]: 'now' } });
+    expect(statusOf(task, [roundOf(1, 'ongoing')], created)).not.toHaveProperty('handledCancel');
+    expect(statusOf(task, [roundOf(1, 'ongoing', { cancel: true })], created)).toMatchObject({ handledCancel: 'now' });
+    expect(statusOf(task, [roundOf(1, 'canceled')], created)).toMatchObject({ handledCancel: 'now', lastRoundStatus: 'canceled' });
+  });
+
+  it('keeps ten records, also of rounds whose objects are gone', () => {
+    const task = taskOf({ schedule: { roundNumber: -1 } });
+    const before = statusOf(task, Array.from({ length: 9 }, (_, index) => roundOf(index + 1, 'succeed')), created + 9 * minute);
+    const status = statusOf({ ...task, status: before }, [roundOf(10, 'succeed'), roundOf(11, 'succeed')], created + 11 * minute);
+    expect(status.history?.map(({ roundNumber }) => roundNumber)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    expect(status).toMatchObject({ expectedRound: -1, doneRound: 11, finish: false });
+  });
+
+  it('keeps the time of a condition while its status stays', () => {
+    const task = taskOf();
+    const first = statusOf(task, [], created + 1000);
+    const later = statusOf({ ...task, status: first }, [roundOf(1, 'ongoing')], created + 5000);
+    const time = (of: TaskStatus, type: string): string | undefined => of.conditions?.find((condition) => condition.type === type)?.lastTransitionTime;
+    expect(time(later, 'Complete')).toBe('2026-01-01T12:00:01Z');
+    expect(time(later, 'Progressing')).toBe('2026-01-01T12:00:05Z');
+  });
+
+  it('comes to rest: the same rows at the same time give the same status, whatever was written before', () => {
+    const states = fc.constantFrom<RoundStatus['state'] | undefined>('succeed', 'fail', 'canceled', 'missed', 'ongoing', undefined);
+    fc.assert(
+      fc.property(fc.array(states, { maxLength: 14 }), fc.integer({ min: 0, max: 20 * minute }), fc.boolean(), fc.constantFrom(-1, 1, 5), (list, afterMs, suspend, roundNumber) => {
+        const rounds = list.map((state, index) => roundOf(index + 1, state, state === 'missed' ? { trigger: 'missed' } : {}));
+        const task = taskOf({ suspend, schedule: { roundNumber } });
+        const once = statusOf(task, rounds, created + afterMs);
+        const twice = statusOf({ ...task, status: once }, rounds, created + afterMs);
+        expect(twice).toEqual(once);
+        expect(once.doneRound).toBe(rounds.filter(({ spec, status }) => spec.trigger === 'missed' || !['ongoing', undefined].includes(status?.state)).length);
+      }),
+    );
+  });
+
+  it('writes durations as Go does', () => {
+    expect([0, 40, 2_500, 60_000, 62_500, 3_600_000, 3_725_000].map(goDuration)).toEqual(['0s', '0.04s', '2.5s', '1m0s', '1m2.5s', '1h0m0s', '1h2m5s']);
+  });
+});
