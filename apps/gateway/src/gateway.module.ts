@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { Inject, Injectable, Module, type DynamicModule, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiError } from '@roundsman/api';
 import { ChangeFeed } from '@roundsman/reconcile';
@@ -7,6 +8,7 @@ import { Gauge } from 'prom-client';
 import { Api } from './api.ts';
 import type { GatewayConfig } from './config.ts';
 import { authenticator } from './http/auth.ts';
+import { serverCertificate, type ServerCertificate } from './http/certificate.ts';
 import { defaultLiveLimits, LiveStreams } from './live/streams.ts';
 import { Catalogue, storedResources } from './resources/catalogue.ts';
 import { ResourceHandler } from './resources/handler.ts';
@@ -17,8 +19,12 @@ import { GatewayServer } from './server.ts';
 /** Where the gateway can be reached. */
 export interface Listening {
   readonly port: number;
-  /** `publicUrl`, or `http://host:port`. */
+  /** For kubeconfigs: `publicUrl`, or `https://host:port` (`http://` without TLS; kubectl then sends no token). */
   readonly url: string;
+  /** Plain HTTP on the same port, for programs on this machine. */
+  readonly localUrl: string;
+  /** PEM that clients of `url` must trust, when the gateway made it itself. */
+  readonly certificateAuthority: string | undefined;
 }
 
 const CONTEXT = Symbol('gateway context');
@@ -33,7 +39,8 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #store: Store;
   readonly #feed: ChangeFeed;
   readonly #live: LiveStreams;
-  readonly #server: GatewayServer;
+  readonly #serve: (certificate: ServerCertificate | undefined) => GatewayServer;
+  #server: GatewayServer | undefined;
   readonly #watches = new Set<Watch>();
   #url = '';
 
@@ -48,7 +55,7 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
     const catalogue = new Catalogue(storedResources(this.#store, this.#feed, config.kdoctorAliases ? config.kdoctorNamespace : undefined));
     const resources = new ResourceHandler(new Writes(bus), { admit: (watch) => this.#admit(watch) });
     const api = new Api({ catalogue, resources, live: this.#live, version: productVersion, address: () => this.#url.replace(/^https?:\/\//, '') });
-    this.#server = new GatewayServer({ host: config.host, port: config.port, authenticate, answer: (exchange) => api.answer(exchange), health, metrics, log });
+    this.#serve = (certificate) => new GatewayServer({ host: config.host, port: config.port, certificate, authenticate, answer: (exchange) => api.answer(exchange), health, metrics, log });
     health.add({ name: 'gateway/feed', problem: () => this.#feed.problem() });
     const watches = this.#watches;
     const live = this.#live;
@@ -75,19 +82,22 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    const { config, log } = this.#context;
+    const certificate = await serverCertificate(config, certificateNames(config));
     await this.#feed.start();
     await this.#live.start();
-    const { config, log } = this.#context;
+    this.#server = this.#serve(certificate);
     const port = await this.#server.listen();
-    this.#url = config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+    const reachable = reachableHost(config.host);
+    this.#url = config.publicUrl ?? `${certificate ? 'https' : 'http'}://${reachable}:${port}`;
     log.info({ url: this.#url }, 'listening');
-    this.#listening({ port, url: this.#url });
+    this.#listening({ port, url: this.#url, localUrl: `http://${reachable}:${port}`, certificateAuthority: certificate?.ca });
   }
 
   async onApplicationShutdown(): Promise<void> {
     for (const watch of this.#watches) watch.end();
     await this.#live.stop();
-    await this.#server.close();
+    await this.#server?.close();
     await this.#feed.stop();
     this.#context.health.remove('gateway/feed');
     await this.#store.close();
@@ -99,6 +109,20 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#watches.add(watch);
     return () => void this.#watches.delete(watch);
   }
+}
+
+/** An address to connect to, when listening on all of them; IPv6 in brackets. */
+const reachableHost = (host: string): string => {
+  const one = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return one.includes(':') ? `[${one}]` : one;
+};
+
+/** What clients may call us. */
+function certificateNames({ host, publicUrl }: GatewayConfig): string[] {
+  const names = ['localhost', '127.0.0.1', '::1', hostname()];
+  if (host !== '0.0.0.0' && host !== '::') names.push(host);
+  if (publicUrl !== undefined) names.push(new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''));
+  return names;
 }
 
 @Module({})

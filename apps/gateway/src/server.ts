@@ -1,12 +1,14 @@
-import type { Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { ApiError, badRequest } from '@roundsman/api';
 import type { Health } from '@roundsman/service';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram, type Registry } from 'prom-client';
 import type { Authenticate } from './http/auth.ts';
+import type { ServerCertificate } from './http/certificate.ts';
 import { Exchange, rendered, warningHeader, type Answer } from './http/exchange.ts';
+import { Listener } from './http/listener.ts';
 import { segments } from './http/path.ts';
 import { Query } from './http/query.ts';
 import { refusalOf } from './http/status.ts';
@@ -15,6 +17,8 @@ import { MethodNotAllowed, notServed } from './resources/handler.ts';
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Absent: plain HTTP. */
+  readonly certificate: ServerCertificate | undefined;
   readonly authenticate: Authenticate;
   readonly answer: (exchange: Exchange) => Promise<Answer>;
   readonly health: Health;
@@ -30,6 +34,7 @@ const openPaths = new Set(['healthz', 'livez', 'readyz']);
 export class GatewayServer {
   readonly #options: ServerOptions;
   readonly #app: FastifyInstance;
+  #listener: Listener | undefined;
   readonly #durations: Histogram<'method' | 'route' | 'code'>;
 
   constructor(options: ServerOptions) {
@@ -43,18 +48,12 @@ export class GatewayServer {
     });
     this.#app = fastify({
       bodyLimit: maxBodyBytes,
-      http: { maxHeaderSize: maxHeaderBytes },
-      keepAliveTimeout: 75_000,
-      requestTimeout: 60_000,
-      forceCloseConnections: true,
       // Parsed here, with its own errors; the router only sees one path.
       rewriteUrl: () => '/',
-      clientErrorHandler: (error, socket) => {
-        if (socket.destroyed || !socket.writable) return;
-        const huge = (error as { code?: string }).code === 'HPE_HEADER_OVERFLOW';
-        const message = huge ? `the request's headers are larger than ${maxHeaderBytes} bytes` : `not an HTTP/1.1 request: ${error.message}`;
-        const text = JSON.stringify(badRequest(message).status);
-        socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+      serverFactory: (handler) => {
+        const limits = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 75_000, requestTimeout: 60_000 };
+        this.#listener = new Listener(handler, limits, options.certificate, refuseBytes);
+        return this.#listener.plain;
       },
     });
     this.#app.removeAllContentTypeParsers();
@@ -79,12 +78,26 @@ export class GatewayServer {
   /** The port it listens on. Rejects when the address is taken. */
   async listen(): Promise<number> {
     const { host, port } = this.#options;
-    await this.#app.listen({ host, port });
-    return (this.#app.server.address() as AddressInfo).port;
+    await this.#app.ready();
+    const { server } = this.#listener as Listener;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    return (server.address() as AddressInfo).port;
   }
 
+  /** Refuses new connections, ends the open ones. */
   async close(): Promise<void> {
-    (this.#app.server as Server).closeIdleConnections();
+    const listener = this.#listener as Listener;
+    if (listener.server.listening) {
+      const closed = new Promise((resolve) => listener.server.close(resolve));
+      listener.closeAll();
+      await closed;
+    }
     await this.#app.close();
   }
 
@@ -147,6 +160,15 @@ export class GatewayServer {
     const { metrics } = this.#options;
     send(reply, 200, metrics.contentType, await metrics.metrics(), method);
   }
+}
+
+/** What is no HTTP at all still gets an answer that says so. */
+function refuseBytes(error: Error, socket: Socket): void {
+  if (socket.destroyed || !socket.writable) return;
+  const huge = (error as { code?: string }).code === 'HPE_HEADER_OVERFLOW';
+  const message = huge ? `the headers of the request are larger than ${maxHeaderBytes} bytes` : `not an HTTP/1.1 request: ${error.message}`;
+  const text = JSON.stringify(badRequest(message).status);
+  socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
 /** The path as it was asked for. Refuses what no name can hold. */
