@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createTcp } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { httpTargetSchema, type HttpTarget, type ProbeTarget, type RequestBudget } from '@roundsman/api';
+import { compilePolicy } from './policy.ts';
+import { plannedRequests, runMaximum, runRound, runTarget, type RoundProgress } from './round.ts';
+import { closeAll, listen } from './testing/listen.ts';
+
+afterEach(closeAll);
+
+const never = new AbortController().signal;
+
+function target(id: string, url: string, over: Partial<HttpTarget> = {}): ProbeTarget {
+  return httpTargetSchema.parse({ id, layer: 'url', probe: 'http', url, ...over });
+}
+
+async function counting(): Promise<{ url: string; times: number[] }> {
+  const times: number[] = [];
+  const port = await listen(createServer((_, response) => {
+    times.push(performance.now());
+    response.end();
+  }));
+  return { url: `http://127.0.0.1:${port}/`, times };
+}
+
+const budget = (over: Partial<RequestBudget> = {}): RequestBudget => ({ durationMs: 200, qps: 50, timeoutMs: 1000, ...over });
+
+describe('plannedRequests', () => {
+  it('is exactly rate times duration, whole requests only, never none', () => {
+    expect(plannedRequests(budget({ qps: 10, durationMs: 1500 }))).toBe(15);
+    expect(plannedRequests(budget({ qps: 0.1, durationMs: 30_000 }))).toBe(3);
+    expect(plannedRequests(budget({ qps: 2.5, durationMs: 1000 }))).toBe(2);
+    expect(plannedRequests(budget({ qps: 1, durationMs: 100 }))).toBe(1);
+    fc.assert(fc.property(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 3600 }), (qps, seconds) => plannedRequests(budget({ qps, durationMs: seconds * 1000 })) === qps * seconds));
+  });
+});
+
+describe('runRound', () => {
+  it('runs all targets at once, each with the whole budget, spread evenly over the time', async () => {
+    const servers = [await counting(), await counting(), await counting()];
+    const started = performance.now();
+    const outcome = await runRound({ targets: servers.map((s, i) => target(`t${i}`, s.url)), request: budget({ qps: 40, durationMs: 500 }), expect: { successRate: 1 } }, {}, { signal: never });
+    expect(performance.now() - started).toBeLessThan(1500);
+    expect(outcome).toMatchObject({ state: 'ok' });
+    expect(outcome.targets.map((t) => [t.target, t.sent, t.succeeded])).toEqual([['t0', 20, 20], ['t1', 20, 20], ['t2', 20, 20]]);
+    for (const { times } of servers) {
+      expect(times).toHaveLength(20);
+      // 19 intervals of 25 ms from the first to the last, and no two halves of the time get different shares.
+      expect(times.at(-1)! - times[0]!).toBeGreaterThan(19 * 25 - 40);
+      const half = times.filter((t) => t < times[0]! + 19 * 12.5 + 12).length;
+      expect(half).toBeGreaterThanOrEqual(8);
+      expect(half).toBeLessThanOrEqual(13);
+    }
+    expect(outcome.starvation.loopDelayP99Ms).toBeGreaterThanOrEqual(0);
+  });
+
+  it('a target that is refused, unresolved, forbidden or silent does not touch the others', async () => {
+    const good = await counting();
+    const port = await listen(createTcp());
+    const silent = `http://127.0.0.1:${await listen(createTcp(() => undefined))}/`;
+    const gone = await listen(createTcp());
+    const targets = [
+      target('good', good.url),
+      target('unresolved', 'http://no-such-host.invalid/'),
+      target('metadata', 'http://[::ffff:a9fe:a9fe]/latest/meta-data'),
+      target('own', `http://127.0.0.1:${port}/`),
+      target('silent', silent),
+      target('family', good.url, { family: 'v6' }),
+    ];
+    expect(gone).toBeGreaterThan(0);
+    const policy = compilePolicy({ denyEndpoints: [{ address: '127.0.0.1', port }] });
+    const outcome = await runRound({ targets, request: budget({ timeoutMs: 100 }), expect: { successRate: 1 } }, {}, { signal: never, policy });
+    const byId = Object.fromEntries(outcome.targets.map((t) => [t.target, t]));
+    expect(byId.good).toMatchObject({ ok: true, succeeded: 10 });
+    expect(good.times).toHaveLength(10);
+    expect(byId.unresolved).toMatchObject({ planned: 10, sent: 10, failed: 10, errors: { unresolved: 10 }, ok: false });
+    expect(byId.unresolved!.failures).toHaveLength(1);
+    expect(byId.unresolved!.failures[0]!.message).toContain('no-such-host.invalid');
+    expect(byId.metadata).toMatchObject({ errors: { forbidden: 10 } });
+    expect(byId.own).toMatchObject({ errors: { forbidden: 10 } });
+    expect(byId.silent).toMatchObject({ errors: { timeout: 10 } });
+    expect(byId.family!.failures[0]!.message).toBe('127.0.0.1 is not an IPv6 address');
+    expect(outcome).toMatchObject({ state: 'failed', reason: '5 of 6 targets failed; unresolved: success rate 0 (0 of 10) is below 1' });
+  });
+
+  it('judges the address that a name resolves to', async () => {
+    const server = await counting();
+    const result = await runTarget(target('t', server.url.replace('127.0.0.1', 'localhost'), { family: 'v4' }), budget(), {}, {}, { signal: never, policy: compilePolicy({ deny: ['127.0.0.0/8'] }) });
+    expect(result.errors).toEqual({ forbidden: 10 });
+    expect(result.failures[0]!.message).toBe('localhost resolves to 127.0.0.1 is in 127.0.0.0/8, which the target policy forbids');
+    expect(server.times).toHaveLength(0);
+  });
+
+  it('ends within moments when canceled, with what it measured', async () => {
+    const good = await counting();
+    const hanging = createTcp(() => undefined);
+    const port = await listen(hanging);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 300);
+    const started = performance.now();
+    const targets = [target('good', good.url), target('hanging', `http://127.0.0.1:${port}/`)];
+    const outcome = await runRound({ targets, request: budget({ qps: 100, durationMs: 60_000, timeoutMs: 60_000 }), expect: {} }, {}, { signal: stop.signal });
+    expect(performance.now() - started).toBeLessThan(1000);
+    expect(outcome).toMatchObject({ state: 'canceled', reason: 'the round was canceled' });
+    const [ok, hung] = outcome.targets;
+    expect(ok!.planned).toBe(6000);
+    expect(ok!.succeeded).toBeGreaterThan(5);
+    expect(ok!.unsent).toBe(6000 - ok!.sent);
+    expect(hung!.sent).toBeGreaterThan(5);
+    expect(hung!.errors).toEqual({ canceled: hung!.sent });
+    expect(await new Promise((resolve) => hanging.getConnections((_, count) => resolve(count)))).toBeGreaterThanOrEqual(0);
+  });
+
+  it('sends nothing when it was canceled before', async () => {
+    const server = await counting();
+    const outcome = await runRound({ targets: [target('a', server.url), target('b', 'http://localhost:1/')], request: budget(), expect: {} }, {}, { signal: AbortSignal.abort() });
+    expect(outcome.state).toBe('canceled');
+    expect(outcome.targets.map((t) => [t.sent, t.unsent])).toEqual([[0, 10], [0, 10]]);
+    expect(server.times).toHaveLength(0);
+  });
+
+  it('reports progress, the last time with everything', async () => {
+    const server = await counting();
+    const seen: RoundProgress[] = [];
+    await runTarget(target('t', server.url), budget({ qps: 100, durationMs: 300 }), {}, {}, { signal: never, onProgress: (p) => seen.push(p), progressIntervalMs: 50 });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.at(-1)).toMatchObject({ progress: 1, targets: 1, planned: 30, sent: 30, succeeded: 30, failed: 0, errors: {} });
+    expect(seen.at(-1)!.p99Us).toBeGreaterThan(0);
+    expect(seen.map((p) => p.sent)).toEqual([...seen.map((p) => p.sent)].sort((a, b) => a - b));
+  });
+
+  it('rejects wrong set-up before anything is sent', async () => {
+    const server = await counting();
+    const targets = [target('good', server.url), target('bad', 'https://127.0.0.1/', { hasTls: true })];
+    await expect(runRound({ targets, request: budget(), expect: {} }, {}, { signal: never })).rejects.toThrow('target bad: the round\'s materials hold no TLS files');
+    expect(server.times).toHaveLength(0);
+  });
+
+  it('fails a round without targets', async () => {
+    expect(await runRound({ targets: [], request: budget(), expect: {} }, {}, { signal: never })).toMatchObject({ state: 'failed', reason: 'the round has no target', targets: [] });
+  });
+});
+
+describe('runMaximum', () => {
+  it('keeps the given number under way, and counts every answer', async () => {
+    let requests = 0;
+    let most = 0;
+    let now = 0;
+    const server = createServer((_, response) => {
+      requests += 1;
+      most = Math.max(most, ++now);
+      setImmediate(() => {
+        now -= 1;
+        response.end();
+      });
+    });
+    const port = await listen(server);
+    const result = await runMaximum(target('t', `http://127.0.0.1:${port}/`), { inFlight: 8, durationMs: 200, timeoutMs: 1000 }, { successRate: 1 }, {}, { signal: never });
+    expect(result).toMatchObject({ ok: true, failed: 0, unsent: 0 });
+    expect(result.succeeded).toBe(requests);
+    expect(result.phases.connect!.count).toBe(8);
+    expect(most).toBeLessThanOrEqual(8);
+    server.close();
+    await once(server, 'close');
+  });
+});
