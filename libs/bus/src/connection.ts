@@ -44,6 +44,7 @@ export class Connection {
   readonly #waiting = new Set<() => void>();
   readonly #inFlight = new Set<{ subject: string; fail: (error: Error) => void }>();
   readonly #onReconnect = new Set<() => void>();
+  readonly #onClose = new Set<() => Promise<void>>();
 
   readonly js: JetStreamClient;
 
@@ -97,8 +98,9 @@ export class Connection {
     return this.#connected;
   }
 
-  get closing(): boolean {
-    return this.#closing;
+  /** It will not come back: closed here, or refused by the server for good. */
+  get over(): boolean {
+    return this.#closing || this.nats.isClosed();
   }
 
   /** Runs after every reconnect, until the returned function is called. */
@@ -107,9 +109,16 @@ export class Connection {
     return () => this.#onReconnect.delete(run);
   }
 
+  /** Runs, and is waited for, before the connection is drained; until the returned function is called. */
+  onClose(run: () => Promise<void>): () => void {
+    this.#onClose.add(run);
+    return () => this.#onClose.delete(run);
+  }
+
   /** Resolves when connected; Unreachable when it is not within the time. */
   async whenConnected(withinMs: number): Promise<void> {
     if (this.#connected) return;
+    if (this.over) throw new Unreachable('the NATS connection is closed');
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.delete(settle);
@@ -146,6 +155,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    await Promise.allSettled([...this.#onClose].map((run) => run()));
     if (this.#connected) await this.nats.drain();
     else await this.nats.close();
   }

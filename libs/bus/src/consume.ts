@@ -64,6 +64,7 @@ class ConsumeLoop<T> {
   #messages: ConsumerMessages | undefined;
   #stopped = false;
   #done: Promise<unknown> = Promise.resolve();
+  #offClose: () => void = () => {};
 
   constructor(
     readonly connection: Connection,
@@ -78,12 +79,14 @@ class ConsumeLoop<T> {
 
   async start(): Promise<void> {
     if (this.options.create) await ensureConsumer(this.connection, this.message.stream, this.#config());
+    this.#offClose = this.connection.onClose(() => this.stop());
     this.#done = Promise.all([this.#pull(), this.#work()]);
   }
 
   async stop(): Promise<void> {
     if (!this.#stopped) {
       this.#stopped = true;
+      this.#offClose();
       this.#messages?.stop();
       // What was fetched and not begun goes back at once rather than after the ack wait.
       if (this.connection.connected) for (const { msg } of this.#queue.splice(0)) msg.nak();
@@ -101,7 +104,7 @@ class ConsumeLoop<T> {
     const { connection, message, options } = this;
     const { log, identity } = connection;
     let failures = 0;
-    while (!this.#stopped && !connection.closing) {
+    while (!this.#stopped && !connection.over) {
       try {
         await connection.whenConnected(60_000);
         const info = options.create
@@ -120,7 +123,7 @@ class ConsumeLoop<T> {
         });
         await this.#take(this.#messages);
       } catch (error) {
-        if (this.#stopped || connection.closing) return;
+        if (this.#stopped || connection.over) return;
         failures += 1;
         if (failures === 1 || failures % 30 === 0) {
           log.warn({ identity, stream: message.stream, durable: options.durable, error: messageOf(error), failures }, 'consumer interrupted; it is set up again');
@@ -141,7 +144,7 @@ class ConsumeLoop<T> {
   }
 
   async #work(): Promise<void> {
-    while (!this.#stopped) {
+    while (!this.#stopped && !this.connection.over) {
       if (this.#queue.length === 0) {
         await this.#pause(60_000);
         continue;

@@ -27,7 +27,8 @@ export async function replay<T>(
     // A wiped store counts from 1 again: what it has now is all new.
     if (state.last_seq < last) last = 0;
     const consumer = await connection.js.consumers.get(message.stream, {
-      filter_subjects: [filter],
+      // One string, not a list: so the filter stands in the API subject.
+      filter_subjects: filter,
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: last + 1,
     });
@@ -50,23 +51,25 @@ export async function replay<T>(
     const ended = await messages.closed();
     if (ended instanceof Error) throw ended;
   };
+  const interrupted = (): boolean => stopped || connection.over;
   const loop = async (): Promise<void> => {
-    while (!stopped && !connection.closing) {
+    while (!interrupted()) {
       try {
         await follow();
       } catch (error) {
-        if (stopped || connection.closing) return;
+        if (interrupted()) return;
         log.warn({ identity, stream: message.stream, after: last, error: messageOf(error) }, 'replay interrupted; it goes on');
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
   };
   const done = loop();
-  return {
-    stop: async () => {
-      stopped = true;
-      messages?.stop();
-      await done;
-    },
+  const stop = async (): Promise<void> => {
+    stopped = true;
+    offClose();
+    messages?.stop();
+    await done;
   };
+  const offClose = connection.onClose(stop);
+  return { stop };
 }

@@ -59,7 +59,7 @@ export async function ensureStreams(bus: Bus): Promise<void> {
     try {
       await all();
     } catch (error) {
-      if (connection.closing || !connection.connected) return;
+      if (connection.over || !connection.connected) return;
       connection.log.warn({ error: messageOf(error), attempt }, 'streams could not be ensured; trying again');
       setTimeout(() => void again(attempt + 1), Math.min(200 * attempt, 5_000)).unref();
     }

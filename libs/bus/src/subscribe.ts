@@ -52,9 +52,9 @@ export async function subscribe<T>(
   const drain = async (first: Promise<void>): Promise<void> => {
     await first;
     // Taken whole: shifting a long array one by one is quadratic.
-    while (waiting.length > 0 && !stopped) {
+    while (waiting.length > 0) {
       for (const { subject, data } of waiting.splice(0)) {
-        if (stopped) break;
+        if (stopped) return;
         await one(subject, data);
       }
     }

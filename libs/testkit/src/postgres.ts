@@ -3,7 +3,7 @@ import { chownSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import { Client } from 'pg';
 import { freePort } from './ports.ts';
 import { ServerProcess, temporaryDirectory } from './server-process.ts';
 
@@ -72,8 +72,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   let server: ServerProcess | undefined;
   let databases = 0;
 
-  const connected = async <T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
-    const client = new pg.Client({ connectionString: urlOf(port, database) });
+  const connected = async <T>(database: string, work: (client: Client) => Promise<T>): Promise<T> => {
+    const client = new Client({ connectionString: urlOf(port, database) });
     client.on('error', () => {});
     await client.connect();
     try {

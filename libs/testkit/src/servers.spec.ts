@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
+import { Client } from 'pg';
 import { eventually, startNats, startPostgres } from './index.ts';
 import type { TestNats, TestPostgres } from './index.ts';
 import { ensureStreams, messages } from '@roundsman/bus';
 
 async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
     return (await client.query(sql)).rows as unknown[];
