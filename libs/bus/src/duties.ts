@@ -12,7 +12,8 @@ type Mine<M> = readonly (M | readonly [M, Params])[];
 /** What one role does with the messages of the catalogue; a pair fixes params to its own. Whatever is not here is refused. */
 export interface Duties {
   readonly publishes?: Mine<AnyCore>;
-  readonly subscribes?: Mine<AnyCore>;
+  /** A stream message may be subscribed to as well: as it passes, with no replay. */
+  readonly subscribes?: Mine<AnyCore | AnyStream>;
   readonly appends?: Mine<AnyStream>;
   readonly requests?: Mine<AnyRequest>;
   /** Endpoints of one micro service, whose name is the role. */
@@ -41,7 +42,7 @@ const reads = [get, list, changes] as const;
 /** Who sends and who handles what: the one table from which all permissions follow. */
 const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
   intake: () => ({ publishes: watches, serves: [write, get, list, changes] }),
-  gateway: () => ({ requests: [write, ...reads], subscribes: [...watches, live], replays: [report] }),
+  gateway: () => ({ requests: [write, ...reads], subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
     requests: [write, ...reads],
     subscribes: [...watches, runnerBeat],
@@ -51,10 +52,10 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     managesStreams: true,
     managesWork: true,
   }),
-  controllers: () => ({ requests: [write, ...reads], subscribes: [...watches, nodeBeat, runnerBeat], replays: [report] }),
+  controllers: () => ({ requests: [write, ...reads], subscribes: [...watches, nodeBeat, runnerBeat] }),
   reporter: () => ({
     requests: [write, ...reads],
-    subscribes: watches,
+    subscribes: [...watches, runnerBeat],
     consumes: [{ message: result, durable: 'reporter', create: true }],
     appends: [report],
     serves: [committed],
