@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messages, runnerConsumeOptions, type Bus, type Subscription } from '@roundsman/bus';
+import { messages, onReconnect, runnerConsumeOptions, type Bus, type Subscription } from '@roundsman/bus';
 import { compilePolicy, type PolicySettings } from '@roundsman/probes';
 import { echoServiceName, type RunnerConfig } from './config.ts';
 import { EchoTarget } from './echo/target.ts';
@@ -38,6 +38,7 @@ export class Runner {
   readonly #journal: Journal;
   readonly #subscriptions: Subscription[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
+  #offReconnect: () => void = () => undefined;
   #state: 'starting' | 'running' | 'stopping' = 'starting';
 
   constructor(options: RunnerOptions) {
@@ -78,6 +79,7 @@ export class Runner {
     this.#beat();
     this.#every(beatEveryMs, () => this.#beat());
     this.sender.start();
+    this.#offReconnect = onReconnect(bus, () => this.sender.reconnected());
     if (this.spool.size > 0) log.info({ results: this.spool.size, bytes: this.spool.bytes }, 'results of an earlier run are sent again');
     for (const { order, attempts } of begun) this.rounds.resume(order, attempts);
     const work = runnerConsumeOptions(config.name);
@@ -106,6 +108,7 @@ export class Runner {
     if (this.#state === 'stopping') return;
     this.#state = 'stopping';
     for (const timer of this.#timers) clearInterval(timer);
+    this.#offReconnect();
     this.#beat();
     await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.stop()));
     await this.rounds.stop();

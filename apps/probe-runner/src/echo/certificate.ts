@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { builtFile } from '../built-file.ts';
 
 /** PEM texts of the HTTPS side of the echo target. The CA is the runner's own; nobody else trusts it unless told to. */
@@ -23,7 +25,7 @@ export async function echoCertificate(folder: string, names: readonly string[]):
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stored = await readStored(folder);
   if (stored !== undefined && covers(stored.cert, names)) return { ca: stored.ca, cert: stored.cert, key: stored.key };
-  const made = await makeInWorker({ names: [...names], ...(stored === undefined || !lasting(stored.ca) ? {} : { ca: stored.ca, caKey: stored.caKey }) });
+  const made = await makeInProcess({ names: [...names], ...(stored === undefined || !lasting(stored.ca) ? {} : { ca: stored.ca, caKey: stored.caKey }) });
   const file = join(folder, 'echo-certificate.json');
   await writeFile(`${file}.new`, JSON.stringify(made), { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -57,16 +59,18 @@ function covers(pem: string, names: readonly string[]): boolean {
   return lasting(pem) && names.every((name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined);
 }
 
-/** In a thread of its own: the library takes some 15 MiB, which a runner that may idle for months must not keep. */
-async function makeInWorker(order: CertificateOrder): Promise<StoredCertificate> {
-  const worker = new Worker(builtFile('echo/certificate-worker'), { workerData: order, execArgv: [] });
-  try {
-    return await new Promise<StoredCertificate>((resolve, reject) => {
-      worker.once('message', resolve);
-      worker.once('error', reject);
-      worker.once('exit', (code) => reject(new Error(`the certificate was not made: its thread ended with ${code}`)));
-    });
-  } finally {
-    await worker.terminate();
-  }
+/**
+ * In a process of its own: the library takes some 15 MiB, which a runner that may idle for months must not keep (a thread leaves
+ * most of that behind).
+ */
+async function makeInProcess(order: CertificateOrder): Promise<StoredCertificate> {
+  const child = spawn(process.execPath, [fileURLToPath(builtFile('echo/certificate-maker'))], { stdio: 'pipe', env: {} });
+  child.stdin.end(JSON.stringify(order));
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', resolve);
+  });
+  const [code, made, problem] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
+  if (code !== 0) throw new Error(`the certificate of the echo target was not made: ${problem}`);
+  return JSON.parse(made) as StoredCertificate;
 }

@@ -70,6 +70,12 @@ export class Sender {
     this.#wake();
   }
 
+  /** The server may have come back with an empty store: everything is published again. */
+  reconnected(): void {
+    for (const course of this.#course.values()) Object.assign(course, { publishAt: 0, failures: 0 });
+    this.#wake();
+  }
+
   async #run(): Promise<void> {
     while (!this.#stopped) {
       const entries = this.#spool.entries();

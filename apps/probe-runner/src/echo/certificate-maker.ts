@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { isIP } from 'node:net';
-import { parentPort, workerData } from 'node:worker_threads';
+import { text } from 'node:stream/consumers';
 import { BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, PemConverter, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } from '@peculiar/x509';
 import type { CertificateOrder, StoredCertificate } from './certificate.ts';
 
@@ -48,4 +48,5 @@ async function make(order: CertificateOrder): Promise<StoredCertificate> {
   return { ca: ca.toString('pem'), caKey: await pemOf(caKey), cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
-parentPort?.postMessage(await make(workerData as CertificateOrder));
+// A process of its own (certificate.ts): the order on stdin, the certificate on stdout.
+process.stdout.write(JSON.stringify(await make(JSON.parse(await text(process.stdin)) as CertificateOrder)));

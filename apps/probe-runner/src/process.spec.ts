@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@roundsman/testkit';
+import type { Runner } from './runner.ts';
+import { ended, httpOrder, Rig } from './testing/rig.ts';
+
+describe('a runner process', () => {
+  let rig: Rig;
+  let target: Runner;
+  let http: string;
+  beforeAll(async () => {
+    rig = await Rig.start('runner-1', 'runner-2');
+    target = await rig.runner('runner-2');
+    http = `http://127.0.0.1:${target.echo.ports.http}/`;
+  });
+  afterAll(() => rig.stop());
+  const total = (task: string): number => target.echo.counters.get(task)?.total ?? 0;
+
+  it('killed in the middle of a round runs it again when it is back, on the same ports, and reports once', async () => {
+    const dataDir = await rig.folder();
+    const first = await rig.process('runner-1', dataDir);
+    const order = httpOrder('runner-1', 'killed', `${http}?task=killed`, { qps: 20, seconds: 3 });
+    await rig.send(order);
+    await eventually(() => total('killed') > 5, { within: 10_000 });
+    await ended(first.child, 'SIGKILL');
+    const before = total('killed');
+    const second = await rig.process('runner-1', dataDir);
+    expect(second.beat.instance).not.toBe(first.beat.instance);
+    expect(second.beat.ports).toEqual(first.beat.ports);
+    const { outcome, targets } = await rig.outcome(order);
+    expect(outcome.state).toBe('ok');
+    expect(targets[0]?.sent).toBe(60);
+    // What the killed one sent came on top of the whole second run; nothing else.
+    expect(total('killed')).toBe(before + 60);
+    // Its order was delivered to the first and is delivered again: answered, not run.
+    await eventually(() => rig.committed.has('uid-killed_1'));
+    expect(rig.results.filter(({ taskUid }) => taskUid === 'uid-killed')).toHaveLength(1);
+    await ended(second.child, 'SIGTERM');
+  });
+
+  it('killed with a result in its spool sends it when it is back', async () => {
+    const dataDir = await rig.folder();
+    const first = await rig.process('runner-1', dataDir);
+    const order = httpOrder('runner-1', 'spooled', `${http}?task=spooled`, { qps: 20, seconds: 2 });
+    await rig.send(order);
+    await eventually(() => total('spooled') > 5, { within: 10_000 });
+    await rig.nats.kill();
+    await eventually(async () => (await readdir(join(dataDir, 'spool'))).length > 0, { within: 10_000 });
+    await ended(first.child, 'SIGKILL');
+    await rig.nats.restart();
+    const second = await rig.process('runner-1', dataDir);
+    const { outcome } = await rig.outcome(order);
+    expect(outcome.state).toBe('ok');
+    expect(total('spooled')).toBe(40);
+    await eventually(async () => expect(await readdir(join(dataDir, 'spool'))).toEqual([]), { within: 10_000 });
+    await ended(second.child, 'SIGTERM');
+  });
+
+  it('stops on SIGTERM at once, and takes its round up again when it comes back', async () => {
+    const dataDir = await rig.folder();
+    const first = await rig.process('runner-1', dataDir);
+    const order = httpOrder('runner-1', 'termed', `${http}?task=termed`, { qps: 20, seconds: 2 });
+    await rig.send(order);
+    await eventually(() => total('termed') > 5, { within: 10_000 });
+    const at = performance.now();
+    await ended(first.child, 'SIGTERM');
+    expect(performance.now() - at).toBeLessThan(3_000);
+    expect(first.child.exitCode).toBe(0);
+    expect(rig.beats.findLast(({ runner }) => runner === 'runner-1')).toMatchObject({ ready: false });
+    expect(rig.results.some(({ taskUid }) => taskUid === 'uid-termed')).toBe(false);
+    const second = await rig.process('runner-1', dataDir);
+    const { outcome, targets } = await rig.outcome(order);
+    expect(outcome.state).toBe('ok');
+    expect(targets[0]?.sent).toBe(40);
+    await ended(second.child, 'SIGTERM');
+  });
+
+  it('idles in little memory and next to no CPU', async () => {
+    const { child } = await rig.process('runner-1', await rig.folder());
+    const ticks = (): number => {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+      return Number(fields[11]) + Number(fields[12]);
+    };
+    // Whatever the start left to do is over.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const before = ticks();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const cpuMs = (ticks() - before) * 10;
+    const rollup = readFileSync(`/proc/${child.pid}/smaps_rollup`, 'utf8');
+    const kib = (key: string): number => Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(rollup)?.[1]);
+    process.stderr.write(`idle runner: anonymous ${kib('Pss_Anon')} KiB, PSS ${kib('Pss')} KiB, CPU ${cpuMs} ms in 3 s\n`);
+    expect(kib('Pss_Anon')).toBeLessThan(40 << 10);
+    expect(cpuMs).toBeLessThan(90);
+    await ended(child, 'SIGTERM');
+  });
+
+  it('refuses settings it does not know and values it cannot use, naming them', async () => {
+    await expect(rig.process('runner-1', await rig.folder(), { ROUNDSMAN_RUNNER_CAPACITY: '5' })).rejects.toThrow('ROUNDSMAN_RUNNER_CAPACITY: no such setting');
+    await expect(rig.process('runner-1', await rig.folder(), { ROUNDSMAN_BIND_ADDRESSES: 'eth0' })).rejects.toThrow('ROUNDSMAN_BIND_ADDRESSES');
+    await expect(rig.process('runner-1', await rig.folder(), { ROUNDSMAN_RUNNER_DENY: 'everything' })).rejects.toThrow('everything');
+  });
+});

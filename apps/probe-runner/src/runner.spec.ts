@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ProbeTarget } from '@roundsman/api';
+import { messages } from '@roundsman/bus';
+import { eventually } from '@roundsman/testkit';
+import type { Runner } from './runner.ts';
+import { httpOrder, nodeOf, Rig } from './testing/rig.ts';
+
+describe('a runner and the echo target of another', () => {
+  let rig: Rig;
+  let prober: Runner;
+  let target: Runner;
+  let http: string;
+  beforeAll(async () => {
+    rig = await Rig.start('runner-1', 'runner-2');
+    [prober, target] = await Promise.all([rig.runner('runner-1'), rig.runner('runner-2')]);
+    http = `http://127.0.0.1:${target.echo.ports.http}/`;
+  });
+  afterAll(() => rig.stop());
+
+  const counted = (task: string) => target.echo.counters.get(task);
+
+  it('sends exactly its budget over HTTP, HTTPS and HTTP/2, and the target received exactly that', async () => {
+    rig.materials = () => ({ tls: { ca: target.echo.ca } });
+    const https = `https://localhost:${target.echo.ports.https}/`;
+    const base = { layer: 'url' as const, probe: 'http' as const, method: 'GET' as const, headers: [], hasBody: false };
+    const targets: ProbeTarget[] = [
+      { ...base, id: 'h1', url: `${http}?task=all-http`, http2: false, hasTls: false },
+      { ...base, id: 'tls', url: `${https}?task=all-https`, family: 'v4', http2: false, hasTls: true },
+      { ...base, id: 'h2', url: `${https}?task=all-h2`, family: 'v6', http2: true, hasTls: true },
+    ];
+    const order = httpOrder('runner-1', 'all', http, { targets, needsMaterials: true, qps: 40 });
+    await rig.send(order);
+    const { outcome, targets: results } = await rig.outcome(order);
+    expect(outcome.reason).toBeUndefined();
+    expect(outcome).toMatchObject({ state: 'ok', targetCount: 3, runningLoad: { AppHttpHealthy: 120 } });
+    for (const result of results) expect(result).toMatchObject({ planned: 40, sent: 40, unsent: 0, succeeded: 40, statusCodes: { 200: 40 } });
+    expect(counted('all-http')).toMatchObject({ total: 40, http: 40 });
+    expect(counted('all-https')).toMatchObject({ total: 40, https: 40 });
+    expect(counted('all-h2')).toMatchObject({ total: 40, https: 40 });
+  });
+
+  it('asks DNS over UDP, TCP and TLS, each query counted once', async () => {
+    const dns = (protocol: 'udp' | 'tcp' | 'tcp-tls', recordType: 'A' | 'TXT' | 'SRV'): ProbeTarget => ({
+      id: protocol, layer: 'dns', probe: 'dns', server: '127.0.0.1', protocol, recordType, hasTls: false,
+      port: protocol === 'tcp-tls' ? target.echo.ports.dot : target.echo.ports.dns,
+      domain: `echo-${protocol}.example.org`,
+    });
+    const order = { ...httpOrder('runner-1', 'dns', http, { kind: 'NetDNS', qps: 30 }), targets: [dns('udp', 'A'), dns('tcp', 'TXT'), dns('tcp-tls', 'SRV')] };
+    await rig.send(order);
+    const { outcome, targets } = await rig.outcome(order);
+    expect(outcome.state).toBe('ok');
+    for (const result of targets) expect(result).toMatchObject({ sent: 30, succeeded: 30, replyCodes: { NOERROR: 30 } });
+    expect(counted('echo-udp')).toMatchObject({ total: 30, dnsUdp: 30 });
+    expect(counted('echo-tcp')).toMatchObject({ total: 30, dnsTcp: 30 });
+    expect(counted('echo-tcp-tls')).toMatchObject({ total: 30, dot: 30 });
+  });
+
+  it('runs two rounds at once without mixing their counts, and tells live what happens', async () => {
+    const a = httpOrder('runner-1', 'twin-a', `${http}?task=twin-a`, { qps: 50, seconds: 2 });
+    const b = httpOrder('runner-1', 'twin-b', `${http}?task=twin-b`, { qps: 30, seconds: 2 });
+    await Promise.all([rig.send(a), rig.send(b)]);
+    const [ra, rb] = await Promise.all([rig.outcome(a), rig.outcome(b)]);
+    expect([ra.targets[0]?.sent, rb.targets[0]?.sent]).toEqual([100, 60]);
+    expect([counted('twin-a')?.total, counted('twin-b')?.total]).toEqual([100, 60]);
+    // The load of both is told with each.
+    expect(Math.max(ra.outcome.runningLoad.AppHttpHealthy ?? 0, rb.outcome.runningLoad.AppHttpHealthy ?? 0)).toBe(80);
+    const samples = await eventually(() => {
+      const mine = rig.live.filter(({ task }) => task === 'twin-a');
+      return mine.some(({ phase }) => phase === 'ended') && mine;
+    });
+    expect(samples[0]).toMatchObject({ phase: 'started', sent: 0, planned: 100 });
+    expect(samples.some(({ phase, sent }) => phase === 'running' && sent > 0 && sent < 100)).toBe(true);
+    expect(samples.at(-1)).toMatchObject({ phase: 'ended', sent: 100, progress: 1 });
+  });
+
+  it('never runs a round twice: not while it runs, not from the spool, not when it is done', async () => {
+    const order = httpOrder('runner-1', 'once', `${http}?task=once`, { qps: 20, seconds: 1 });
+    await rig.send(order);
+    await eventually(() => prober.rounds.held().length > 0);
+    await rig.outcome(order);
+    await eventually(() => expect(prober.spool.has('uid-once_1')).toBe(true));
+    // The store forgot (or the scheduler sends again after the ack): answered from the spool.
+    await eventually(async () => (await rig.send(order)).duplicate || prober.rounds.counts.answeredFromSpool > 0);
+    await eventually(() => prober.rounds.counts.answeredFromSpool > 0);
+    await eventually(() => expect(prober.spool.has('uid-once_1')).toBe(false), { within: 35_000 });
+    const before = prober.rounds.counts.answeredFromSpool;
+    await rig.send(order);
+    await eventually(() => prober.rounds.counts.answeredFromSpool === before + 1);
+    expect(counted('once')?.total).toBe(20);
+  });
+
+  it('stops a canceled round within 2 s and reports what it measured', async () => {
+    const order = httpOrder('runner-1', 'cut', `${http}?task=cut`, { qps: 20, seconds: 30 });
+    await rig.send(order);
+    await eventually(() => (counted('cut')?.total ?? 0) > 5);
+    const at = performance.now();
+    rig.scheduler.publish(messages.nodeCancel, { node: nodeOf('runner-1') }, { taskUid: 'uid-cut', round: 1, reason: 'canceled by a person' });
+    const { outcome, targets } = await rig.outcome(order);
+    expect(performance.now() - at).toBeLessThan(2_000);
+    expect(outcome).toMatchObject({ state: 'canceled', reason: 'canceled by a person' });
+    const [result] = targets;
+    expect(result?.sent).toBeGreaterThan(5);
+    expect(result?.sent).toBe(counted('cut')?.total);
+    expect(result).toMatchObject({ planned: 600, unsent: 600 - (result?.sent ?? 0) });
+    const settled = counted('cut')?.total;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(counted('cut')?.total).toBe(settled);
+  });
+
+  it('reports an order that came after its deadline, and one whose materials are refused', async () => {
+    const late = httpOrder('runner-1', 'late', http, { roundStart: '2026-01-01T00:00:00.000Z', deadline: '2026-01-01T00:01:00.000Z' });
+    await rig.send(late);
+    expect((await rig.outcome(late)).outcome).toMatchObject({ state: 'error', reason: 'picked up after its deadline', targetCount: 0 });
+    const { ServiceError } = await import('@roundsman/bus');
+    rig.materials = () => {
+      throw new ServiceError(404, 'Secret default/tls is gone');
+    };
+    const bare = httpOrder('runner-1', 'bare', http, { needsMaterials: true });
+    await rig.send(bare);
+    expect((await rig.outcome(bare)).outcome).toMatchObject({ state: 'error', reason: expect.stringContaining('Secret default/tls is gone') });
+    expect(counted('bare')).toBeUndefined();
+  });
+
+  it('cuts a round off in time for its deadline', async () => {
+    const order = httpOrder('runner-1', 'long', `${http}?task=long`, { seconds: 30, deadline: new Date(Date.now() + 3_000).toISOString() });
+    await rig.send(order);
+    const { outcome, targets } = await rig.outcome(order);
+    expect(Date.now()).toBeLessThan(Date.parse(order.deadline));
+    expect(outcome).toMatchObject({ state: 'error', reason: expect.stringContaining('deadline') });
+    expect(targets[0]?.sent).toBeGreaterThan(10);
+  });
+
+  it('does not probe what the policy forbids', async () => {
+    const order = httpOrder('runner-1', 'metadata', 'http://169.254.169.254/latest/meta-data/');
+    await rig.send(order);
+    const { targets } = await rig.outcome(order);
+    expect(targets[0]).toMatchObject({ ok: false, errors: { forbidden: 20 } });
+  });
+
+  it('beats with its endpoints and what it holds', async () => {
+    const beat = await eventually(() => rig.beats.findLast(({ runner }) => runner === 'runner-2') ?? false);
+    expect(beat).toMatchObject({ ready: true, ports: target.echo.ports, addresses: [{ family: 'v4', address: '127.0.0.1' }, { family: 'v6', address: '::1' }] });
+  });
+});

@@ -1,0 +1,153 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LiveSample, Materials, RoundResult, WorkOrder } from '@roundsman/api';
+import { endpoint, ensureRunnerConsumer, ensureStreams, messages, runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
+import { eventually, startNats, type TestNats } from '@roundsman/testkit';
+import { runnerConfigSchema } from '../config.ts';
+import { runnerEntry, runnerNodeFlags } from '../index.ts';
+import type { RunnerLog } from '../log.ts';
+import { keyOf } from '../round/key.ts';
+import { Runner } from '../runner.ts';
+
+export type Beat = { runner: string; instance: string; ready: boolean; ports: Record<string, number>; running: { taskUid: string; round: number }[] };
+
+/** A runner's whole world on a real NATS with the product's permissions: who sends work, who takes results, who listens. */
+export class Rig {
+  readonly results: RoundResult[] = [];
+  readonly live: LiveSample[] = [];
+  readonly beats: Beat[] = [];
+  /** Rounds the reporter says are in Postgres; it adds what it received while `commits` is on. */
+  readonly committed = new Set<string>();
+  commits = true;
+  materials: (taskUid: string) => Promise<Materials> | Materials = () => ({});
+  readonly #folders: string[] = [];
+  readonly #stops: (() => Promise<void>)[] = [];
+
+  private constructor(
+    readonly nats: TestNats,
+    readonly scheduler: Bus,
+  ) {}
+
+  static async start(...runners: string[]): Promise<Rig> {
+    const identities = [...(['scheduler', 'reporter', 'controllers', 'gateway'] as const).map(serviceIdentity), ...runners.map((name) => runnerIdentity(name, nodeOf(name)))];
+    const nats = await startNats({ identities });
+    const scheduler = await nats.connect('scheduler');
+    const rig = new Rig(nats, scheduler);
+    await ensureStreams(scheduler);
+    for (const name of runners) await ensureRunnerConsumer(scheduler, name);
+    await scheduler.serve({ name: 'scheduler', version: '1.0.0', description: 'test' }, [endpoint(messages.materials, ({ taskUid }) => rig.materials(taskUid))]);
+    const reporter = await nats.connect('reporter');
+    await reporter.serve({ name: 'reporter', version: '1.0.0', description: 'test' }, [
+      endpoint(messages.committed, ({ rounds }) => ({ committed: rounds.filter((round) => rig.committed.has(keyOf(round))) })),
+    ]);
+    const consume = { durable: 'reporter', ackWaitMs: 30_000, maxDeliver: 5, maxAckPending: 1_000, create: true };
+    await reporter.consume(messages.result, consume, async ([delivery]) => {
+      if (delivery === undefined) return;
+      rig.results.push(delivery.payload);
+      if (rig.commits && delivery.payload.outcome !== undefined) rig.committed.add(keyOf(delivery.payload));
+      await delivery.ack();
+    });
+    const gateway = await nats.connect('gateway');
+    await gateway.subscribe(messages.live, {}, ({ payload }) => void rig.live.push(payload));
+    const controllers = await nats.connect('controllers');
+    await controllers.subscribe(messages.runnerBeat, {}, ({ payload }) => void rig.beats.push(payload));
+    return rig;
+  }
+
+  async folder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'roundsman-runner-'));
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  /** A runner in this process; `dataDir` of an earlier one brings that back. */
+  async runner(name: string, more: { dataDir?: string; script?: URL; settings?: Record<string, string> } = {}): Promise<Runner> {
+    const dataDir = more.dataDir ?? (await this.folder());
+    const bus = await this.nats.connect(`runner-${name}`);
+    const config = runnerConfigSchema.parse({ name, node: nodeOf(name), dataDir, bindAddresses: '127.0.0.1,::1', ...more.settings });
+    const runner = new Runner({ config, bus, log: quiet, version: '0.0.0', ...(more.script === undefined ? {} : { script: more.script }) });
+    await runner.start();
+    this.#stops.push(() => runner.stop());
+    return runner;
+  }
+
+  /** A runner as the product starts it: a process of its own. Resolves with its first heartbeat. */
+  async process(name: string, dataDir: string, env: Record<string, string> = {}): Promise<{ child: ChildProcess; beat: Beat; log: () => string }> {
+    const seedFile = join(await this.folder(), 'seed');
+    await writeFile(seedFile, this.nats.seed(`runner-${name}`));
+    const child = spawn(process.execPath, [...runnerNodeFlags, runnerEntry], {
+      env: {
+        PATH: process.env['PATH'],
+        ROUNDSMAN_NATS_URL: this.nats.url,
+        ROUNDSMAN_NATS_SEED_FILE: seedFile,
+        ROUNDSMAN_RUNNER_NAME: name,
+        ROUNDSMAN_NODE: nodeOf(name),
+        ROUNDSMAN_RUNTIME: 'default',
+        ROUNDSMAN_DATA_DIR: dataDir,
+        ROUNDSMAN_BIND_ADDRESSES: '127.0.0.1',
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let log = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (log += data.toString()));
+    this.#stops.push(() => ended(child, 'SIGKILL'));
+    const seen = this.beats.length;
+    const beat = await eventually(() => {
+      if (child.exitCode !== null) throw new Error(`the runner ended with ${child.exitCode}: ${log}`);
+      return this.beats.slice(seen).find((one) => one.runner === name && one.ready) ?? false;
+    }, { within: 20_000 });
+    return { child, beat, log: () => log };
+  }
+
+  async send(order: WorkOrder): Promise<{ duplicate: boolean }> {
+    const { runner, kind, taskUid, round } = order;
+    return this.scheduler.append(messages.work, { runner, kind, taskUid, round }, order, { msgId: `${taskUid}:${round}:${runner}:${Math.random()}` });
+  }
+
+  /** The result's last part, once it is here. */
+  outcome(order: Pick<WorkOrder, 'taskUid' | 'round'>, within = 20_000): Promise<RoundResult & Required<Pick<RoundResult, 'outcome'>>> {
+    return eventually(() => (this.results.find((one) => keyOf(one) === keyOf(order) && one.outcome !== undefined) as never) ?? false, { within });
+  }
+
+  async stop(): Promise<void> {
+    await Promise.allSettled(this.#stops.map((stop) => stop()));
+    await this.nats.stop();
+    await Promise.all(this.#folders.map((folder) => rm(folder, { recursive: true, force: true })));
+  }
+}
+
+export const nodeOf = (runner: string): string => runner.replace('runner', 'node');
+
+export async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await gone;
+}
+
+/** An order that starts now: `qps` for `seconds` at an HTTP URL. */
+export function httpOrder(runner: string, task: string, url: string, change: Partial<WorkOrder> & { qps?: number; seconds?: number } = {}): WorkOrder {
+  const { qps = 20, seconds = 1, ...rest } = change;
+  const now = Date.now();
+  return {
+    runner,
+    node: nodeOf(runner),
+    kind: 'AppHttpHealthy',
+    namespace: 'default',
+    task,
+    taskUid: `uid-${task}`,
+    round: 1,
+    roundStart: new Date(now).toISOString(),
+    deadline: new Date(now + 60_000).toISOString(),
+    request: { durationMs: seconds * 1_000, qps, timeoutMs: 2_000 },
+    expect: { successRate: 1 },
+    targets: [{ id: 'url', layer: 'url', probe: 'http', url, method: 'GET', headers: [], http2: false, hasBody: false, hasTls: false }],
+    needsMaterials: false,
+    ...rest,
+  };
+}
+
+const quiet: RunnerLog = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
