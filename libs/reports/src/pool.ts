@@ -27,6 +27,8 @@ export function reportPool(databaseUrl: string, { name, connections, onError }: 
     idle_in_transaction_session_timeout: 60_000,
   });
   pool.on('error', onError);
+  // While a connection is in use, the query on it rejects and whoever waits for it handles that; without a listener the process would end.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 export type ReportPool = Pool;
