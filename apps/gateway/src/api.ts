@@ -1,4 +1,5 @@
 import { Discovery, subresourcesOf, type Listed } from './discovery.ts';
+import { mediaType } from './http/body.ts';
 import { ok, type Answer, type Exchange } from './http/exchange.ts';
 import { resourcePath } from './http/path.ts';
 import { LiveStreams, taskKey } from './live/streams.ts';
@@ -92,7 +93,9 @@ export class Api {
   #review(review: Listed, exchange: Exchange): Answer {
     exchange.label = `create ${review.kind.plural}`;
     if (exchange.method !== 'POST') throw new MethodNotAllowed(exchange.method, undefined, ['POST']);
-    return { status: 201, body: answerReview(review, exchange.body().value, exchange.user) };
+    // kubectl asks in protobuf; the answer is the same whatever is asked, so the question need not be read.
+    const unread = mediaType(exchange.headers['content-type']) === 'application/vnd.kubernetes.protobuf';
+    return { status: 201, body: answerReview(review, unread ? undefined : exchange.body().value, exchange.user) };
   }
 
   async #liveOf(served: Served, namespace: string | undefined, name: string, exchange: Exchange): Promise<Answer> {

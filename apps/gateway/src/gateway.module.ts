@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Inject, Injectable, Module, type DynamicModule, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiError } from '@roundsman/api';
 import { ChangeFeed } from '@roundsman/reconcile';
+import { openReports, type Reports } from '@roundsman/reports';
 import type { ServiceContext } from '@roundsman/service';
 import { openStore, type Store } from '@roundsman/store';
 import { Gauge } from 'prom-client';
@@ -10,8 +11,10 @@ import type { GatewayConfig } from './config.ts';
 import { authenticator } from './http/auth.ts';
 import { serverCertificate, type ServerCertificate } from './http/certificate.ts';
 import { defaultLiveLimits, LiveStreams } from './live/streams.ts';
-import { Catalogue, storedResources } from './resources/catalogue.ts';
+import { Catalogue, reportResources, storedResources } from './resources/catalogue.ts';
 import { ResourceHandler } from './resources/handler.ts';
+import { ReportFeed } from './resources/report-feed.ts';
+import { Tasks } from './resources/tasks.ts';
 import type { Watch } from './resources/watch.ts';
 import { Writes } from './resources/writes.ts';
 import { GatewayServer } from './server.ts';
@@ -39,6 +42,8 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #store: Store;
   readonly #feed: ChangeFeed;
   readonly #live: LiveStreams;
+  readonly #reports: Reports;
+  readonly #reportFeed: ReportFeed;
   readonly #serve: (certificate: ServerCertificate | undefined) => GatewayServer;
   #server: GatewayServer | undefined;
   readonly #watches = new Set<Watch>();
@@ -52,7 +57,11 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#store = openStore(context.databaseUrl as string, { name: 'gateway', connections: 8, onProblem: (error) => log.warn({ err: error }, 'an idle database connection broke') });
     this.#feed = new ChangeFeed({ bus, source: this.#store, log });
     this.#live = new LiveStreams(bus, { ...defaultLiveLimits, maxClients: config.maxLiveClients });
-    const catalogue = new Catalogue(storedResources(this.#store, this.#feed, config.kdoctorAliases ? config.kdoctorNamespace : undefined));
+    this.#reports = openReports(context.databaseUrl as string, { name: 'roundsman gateway reports', onError: (error) => log.warn({ err: error }, 'an idle database connection broke') });
+    const tasks = new Tasks(this.#store);
+    this.#reportFeed = new ReportFeed({ bus, reports: this.#reports, tasks, changes: this.#feed, log });
+    const kdoctor = config.kdoctorAliases ? config.kdoctorNamespace : undefined;
+    const catalogue = new Catalogue([...storedResources(this.#store, this.#feed, kdoctor), ...reportResources(this.#reports, tasks, this.#reportFeed, kdoctor)]);
     const resources = new ResourceHandler(new Writes(bus), { admit: (watch) => this.#admit(watch) });
     const api = new Api({ catalogue, resources, live: this.#live, version: productVersion, address: () => this.#url.replace(/^https?:\/\//, '') });
     this.#serve = (certificate) => new GatewayServer({ host: config.host, port: config.port, certificate, authenticate, answer: (exchange) => api.answer(exchange), health, metrics, log });
@@ -86,6 +95,7 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
     const certificate = await serverCertificate(config, certificateNames(config));
     await this.#feed.start();
     await this.#live.start();
+    await this.#reportFeed.start((report) => this.#live.reported(report));
     this.#server = this.#serve(certificate);
     const port = await this.#server.listen();
     const reachable = reachableHost(config.host);
@@ -98,8 +108,10 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const watch of this.#watches) watch.end();
     await this.#live.stop();
     await this.#server?.close();
+    await this.#reportFeed.stop();
     await this.#feed.stop();
     this.#context.health.remove('gateway/feed');
+    await this.#reports.close();
     await this.#store.close();
   }
 

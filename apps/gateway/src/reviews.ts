@@ -26,11 +26,12 @@ export const reviews: readonly Listed[] = [
   review('authentication.k8s.io', 'SelfSubjectReview', 'Asks who the caller is'),
 ];
 
-/** Who is let in may do all that is served. */
+/** Who is let in may do all that is served. `body` is undefined when it is in a form that is not read. */
 export function answerReview({ kind }: Listed, body: unknown, user: User): object {
-  if (!isObject(body)) throw badRequest(`the body must be one ${kind.kind}`);
-  typed(kind, body);
-  const spec = body['spec'] ?? {};
+  const asked = body ?? {};
+  if (!isObject(asked)) throw badRequest(`the body must be one ${kind.kind}`);
+  typed(kind, asked);
+  const spec = asked['spec'] ?? {};
   if (!isObject(spec)) throw badRequest('spec must be an object');
   const base = { kind: kind.kind, apiVersion: `${kind.group}/${kind.version}`, metadata: { creationTimestamp: null } };
   if (kind.kind === 'SelfSubjectReview') return { ...base, status: { userInfo: { username: user.name, groups: user.groups } } };
@@ -38,7 +39,7 @@ export function answerReview({ kind }: Listed, body: unknown, user: User): objec
     const status = { incomplete: false, resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] };
     return { ...base, spec, status };
   }
-  if (['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject(spec[member])).length !== 1) {
+  if (body !== undefined && ['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject(spec[member])).length !== 1) {
     throw badRequest('spec: exactly one of resourceAttributes and nonResourceAttributes must be given');
   }
   return { ...base, spec, status: { allowed: true, reason: 'the bearer token of this gateway allows everything that it serves' } };

@@ -29,7 +29,7 @@ export function parseBody(bytes: Buffer, contentType: string | undefined): Body 
   if (type === 'application/vnd.kubernetes.protobuf') {
     throw new ApiError(
       'UnsupportedMediaType',
-      'protobuf bodies are not read here: write the object to a file and use "kubectl create -f FILE" or "kubectl apply -f FILE", which send JSON (add --dry-run=client -o yaml to this command to make the file)',
+      'protobuf bodies are not read here: add "--dry-run=client -o yaml" to this kubectl command and send what it prints with "kubectl create -f -", which speaks JSON',
     );
   }
   let text: string;

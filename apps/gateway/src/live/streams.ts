@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '@roundsman/api';
-import { messages, type Bus, type CoreMessage, type Subscription } from '@roundsman/bus';
+import { messages, type Bus, type Subscription } from '@roundsman/bus';
 import { LiveRing, type LiveEvent } from './ring.ts';
 
 export interface LiveLimits {
@@ -16,9 +16,6 @@ interface Client {
   readonly task: string | undefined;
 }
 
-/** Reports are a stream; who only wants to see them come subscribes to the same subject. */
-const reportSeen: CoreMessage<{ kind: string; namespace: string; task: string }> = { delivery: 'core', subject: messages.report.subject, schema: messages.report.schema as unknown as CoreMessage<{ kind: string; namespace: string; task: string }>['schema'] };
-
 /** The task an event is about, as `live` paths and report messages name it. */
 export const taskKey = (kind: string, namespace: string, task: string): string => `${kind.toLowerCase()}/${namespace}/${task}`;
 
@@ -28,7 +25,7 @@ export class LiveStreams {
   readonly #limits: LiveLimits;
   readonly #ring: LiveRing;
   readonly #clients = new Set<Client>();
-  #subscriptions: Subscription[] = [];
+  #subscription: Subscription | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(bus: Bus, limits: LiveLimits = defaultLiveLimits, ring = new LiveRing(Date.now().toString(36))) {
@@ -38,10 +35,7 @@ export class LiveStreams {
   }
 
   async start(): Promise<void> {
-    this.#subscriptions = [
-      await this.#bus.subscribe(messages.live, {}, ({ payload }) => this.#tell('sample', payload)),
-      await this.#bus.subscribe(reportSeen, {}, ({ payload }) => this.#tell('report', payload)),
-    ];
+    this.#subscription = await this.#bus.subscribe(messages.live, {}, ({ payload }) => this.#tell('sample', payload));
     this.#heartbeat = setInterval(() => {
       for (const client of this.#clients) this.#write(client, ': still here\n\n');
     }, this.#limits.heartbeatMs);
@@ -52,7 +46,7 @@ export class LiveStreams {
     clearInterval(this.#heartbeat);
     for (const { response } of this.#clients) response.end();
     this.#clients.clear();
-    await Promise.all(this.#subscriptions.map((subscription) => subscription.stop()));
+    await this.#subscription?.stop();
   }
 
   get clients(): number {
@@ -70,6 +64,11 @@ export class LiveStreams {
     this.#write(client, 'retry: 1000\n\n');
     // New clients see the state of a running round at once; those that come back, what they missed.
     for (const event of this.#ring.after(lastEventId, task)) this.#write(client, textOf(event));
+  }
+
+  /** A round was closed; called for each report message. */
+  reported(report: { kind: string; namespace: string; task: string }): void {
+    this.#tell('report', report);
   }
 
   #tell(name: LiveEvent['name'], payload: { kind: string; namespace: string; task: string }): void {

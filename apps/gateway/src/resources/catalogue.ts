@@ -1,8 +1,13 @@
 import { apiVersionOf, kindByResource, storedKinds, taskResources, views, type Kind } from '@roundsman/api';
 import type { ChangeFeed } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
+import type { Reports } from '@roundsman/reports';
+import { KdoctorReports, kdoctorReportKind } from './kdoctor-reports.ts';
 import type { Served, Stored, Verb } from './reader.ts';
+import type { ReportFeed } from './report-feed.ts';
+import { LatestReports, RoundReports } from './report-readers.ts';
 import { StoredReader } from './stored-reader.ts';
+import type { Tasks } from './tasks.ts';
 
 const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const taskKeys: ReadonlySet<string> = new Set(Object.values(taskResources));
@@ -31,8 +36,19 @@ export function storedResources(store: Store, feed: ChangeFeed, kdoctorNamespace
     ...own,
     ...views.map((view) => {
       const kind = kindByResource.get(view.resource) as Kind;
-      return served(view, { kind, view: { apiVersion: apiVersionOf(view), namespace: kdoctorNamespace, fromStored: view.toView } });
+      // The stored kinds have the short names; kubectl would warn about the second at every use.
+      return served({ ...view, shortNames: [] }, { kind, view: { apiVersion: apiVersionOf(view), namespace: kdoctorNamespace, fromStored: view.toView } });
     }),
+  ];
+}
+
+/** Reports, which are read from the report tables. */
+export function reportResources(reports: Reports, tasks: Tasks, feed: ReportFeed, kdoctorNamespace: string | undefined): Served[] {
+  const watched: readonly Verb[] = ['get', 'list', 'watch'];
+  return [
+    { kind: kindByResource.get('reports.roundsman.io') as Kind, reader: new LatestReports(reports, tasks, feed), verbs: watched },
+    { kind: kindByResource.get('roundreports.roundsman.io') as Kind, reader: new RoundReports(reports, feed), verbs: watched },
+    ...(kdoctorNamespace === undefined ? [] : [{ kind: kdoctorReportKind, reader: new KdoctorReports(reports, tasks, kdoctorNamespace), verbs: ['get', 'list'] as const }]),
   ];
 }
 
