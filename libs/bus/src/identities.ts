@@ -51,7 +51,7 @@ export async function loadIdentities(directory: string): Promise<Credential[]> {
   try {
     text = await readFile(join(directory, indexFile), 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
   const index = indexSchema.parse(JSON.parse(text));

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import { connectBus, createCredential, renderServerConfig } from '@roundsman/bus';
 import type { Bus, BusLog, Identity } from '@roundsman/bus';
+import { natsServer } from './nats-binary.ts';
 import { freePort } from './ports.ts';
 import { ServerProcess, temporaryDirectory } from './server-process.ts';
 
@@ -32,32 +32,11 @@ export interface TestNats {
   stop(): Promise<void>;
 }
 
-/** The server binary: $ROUNDSMAN_NATS_SERVER, PATH, Go's bin folder, or where the product keeps the one it built. */
-function natsServer(): string {
-  const given = process.env['ROUNDSMAN_NATS_SERVER'];
-  if (given !== undefined && given !== '') return given;
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const home = process.env['ROUNDSMAN_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'roundsman');
-  const gopath = process.env['GOPATH'] ?? join(homedir(), 'go');
-  for (const folder of [...folders, join(gopath, 'bin'), home, join(home, 'bin')]) {
-    const path = join(folder, 'nats-server');
-    if (folder !== '' && existsSync(path)) return path;
-  }
-  try {
-    const path = join(execFileSync('go', ['env', 'GOPATH'], { encoding: 'utf8' }).trim(), 'bin', 'nats-server');
-    if (existsSync(path)) return path;
-  } catch {
-    // No Go toolchain: the sentence below says what to do.
-  }
-  throw new Error('no nats-server found: put one (2.12 or later) on PATH or name it in ROUNDSMAN_NATS_SERVER');
-}
-
 const openConfig = ({ port, storeDir }: { port: number; storeDir: string }): string =>
   `listen: "127.0.0.1:${port}"\nmax_payload: 4MB\njetstream { store_dir: ${JSON.stringify(storeDir)}, sync_interval: always }\n`;
 
-/** Resolves when the server greets a connection. */
-async function answers(port: number): Promise<boolean> {
-  const { connect } = await import('node:net');
+/** Whether the server greets a connection; it speaks first. */
+function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const end = (ok: boolean): void => {
