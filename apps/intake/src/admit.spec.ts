@@ -1,0 +1,309 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError, compilePolicy, resourceKey, kindByGvk, type KubeObject, type Limits } from '@roundsman/api';
+import { admit, type Admitted, type AdmissionView, type WriteRequest } from './admit.ts';
+
+const limits: Limits = { maxQpsPerRunner: 1000, maxRequestsPerRound: 100_000, maxBodyBytes: 64 };
+const policy = compilePolicy({ denyEndpoints: [{ address: '127.0.0.1', port: 4222 }, { address: '127.0.0.1', port: 5432 }] });
+const now = Date.parse('2026-03-01T10:00:00.700Z');
+
+/** Objects as a cluster of two runners has them. */
+class World implements AdmissionView {
+  readonly objects = new Map<string, KubeObject>();
+  readonly limits = limits;
+  readonly policy = policy;
+  readonly now = now;
+  #version = 0;
+
+  constructor() {
+    this.put('namespaces', { metadata: { name: 'default' } });
+    this.put('namespaces', { metadata: { name: 'shop' } });
+    for (const name of ['r1', 'r2']) this.put('runners.roundsman.io', { metadata: { name }, status: { ready: true, addresses: [{ family: 'v4', address: '10.0.0.1' }, { family: 'v6', address: 'fd00::1' }] } });
+    this.put('runners.roundsman.io', { metadata: { name: 'r3' }, status: { ready: false, addresses: [{ family: 'v4', address: '10.0.0.3' }] } });
+    const pem = Buffer.from('-----BEGIN CERTIFICATE-----').toString('base64');
+    this.put('secrets', { metadata: { name: 'good', namespace: 'default' }, data: { 'ca.crt': pem, 'tls.crt': pem, 'tls.key': pem } });
+    this.put('secrets', { metadata: { name: 'none', namespace: 'default' }, data: { other: pem } });
+    this.put('secrets', { metadata: { name: 'half', namespace: 'default' }, data: { 'tls.crt': pem } });
+    this.put('secrets', { metadata: { name: 'empty', namespace: 'default' }, data: { 'ca.crt': '' } });
+    this.put('secrets', { metadata: { name: 'garbage', namespace: 'default' }, data: { 'ca.crt': Buffer.from('hunter2').toString('base64') } });
+    this.put('configmaps', { metadata: { name: 'small', namespace: 'default' }, data: { a: 'b' } });
+    this.put('configmaps', { metadata: { name: 'huge', namespace: 'default' }, data: { a: 'b'.repeat(100) } });
+  }
+  put(resource: string, object: { metadata: { name: string; namespace?: string } } & Record<string, unknown>): KubeObject {
+    const { name, namespace = '' } = object.metadata;
+    const stored = { ...object, metadata: { uid: `uid-${name}`, generation: 1, creationTimestamp: '2026-01-01T00:00:00Z', ...object.metadata, resourceVersion: String(++this.#version) } } as unknown as KubeObject;
+    this.objects.set(`${resource} ${namespace}/${name}`, stored);
+    return stored;
+  }
+  readonly admitted = (resource: string, namespace: string | undefined, name: string): KubeObject | undefined => this.objects.get(`${resource} ${namespace ?? ''}/${name}`);
+  readonly list = (resource: string): KubeObject[] => [...this.objects].filter(([key]) => key.startsWith(`${resource} `)).map(([, object]) => object);
+  store(write: Partial<WriteRequest>): KubeObject {
+    const { object } = admit(request(write), this);
+    return this.put(write.resource!, object as unknown as Parameters<World['put']>[1]);
+  }
+}
+
+const request = (write: Partial<WriteRequest>): WriteRequest => ({ operation: 'create', resource: '', fieldValidation: 'Strict', dryRun: false, user: 'ada', ...write });
+const resourceOf = (kind: string): string => resourceKey(kindByGvk('roundsman.io', 'v1', kind)!);
+
+function create(kind: string, spec: unknown, more: Partial<WriteRequest> = {}): Admitted {
+  return admit(request({ resource: resourceOf(kind), namespace: 'default', object: { metadata: { name: 'x' }, spec }, ...more }), new World());
+}
+function refusal(attempt: () => unknown): ApiError {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error('it was admitted');
+}
+
+const http = (target: object): object => ({ target: { host: 'http://example.com/', ...target } });
+const dns = (target: object, request = {}): object => ({ target, request });
+const server = { targetUser: { server: '10.0.0.10' } };
+
+describe('bad input, one cause each', () => {
+  it.each<[kind: string, spec: object, field: string, message: RegExp]>([
+    ['NetReach', { schedule: { schedule: 'soon' } }, 'spec.schedule.schedule', /^Invalid value: "soon": must be "M N"/],
+    ['NetReach', { schedule: { schedule: '0 0 30 2 *' } }, 'spec.schedule.schedule', /never comes/],
+    ['NetReach', { schedule: { schedule: '0 5', intervalSeconds: 5 } }, 'spec.schedule.intervalSeconds', /choose one form/],
+    ['NetReach', { schedule: { schedule: '0 0 * * *', timeZone: 'Nowhere/City' } }, 'spec.schedule.timeZone', /IANA/],
+    ['NetReach', { schedule: { schedule: '0 5', roundNumber: 0 } }, 'spec.schedule.roundNumber', /^Invalid value: 0: must be -1/],
+    ['NetReach', { schedule: { roundNumber: 3 } }, 'spec.schedule.intervalSeconds', /^Required value: needed for roundNumber 3/],
+    ['NetReach', { schedule: { schedule: '0 5', roundTimeoutMinute: 6 } }, 'spec.schedule.roundTimeoutMinute', /^Invalid value: 6: must not be longer than the 5 minutes/],
+    ['NetReach', { schedule: { schedule: '*/7 * * * *', roundTimeoutMinute: 5 } }, 'spec.schedule.roundTimeoutMinute', /4 minutes between two rounds/],
+    ['NetReach', { schedule: { intervalSeconds: 30, roundTimeoutSeconds: 31 } }, 'spec.schedule.roundTimeoutSeconds', /30 seconds between/],
+    ['NetReach', { schedule: { roundTimeoutMinute: 1, roundTimeoutSeconds: 60 } }, 'spec.schedule.roundTimeoutSeconds', /^Forbidden: may not be given together/],
+    ['NetReach', { schedule: { schedule: '0 1' }, request: { durationInSecond: 61 } }, 'spec.request.durationInSecond', /must fit into the round timeout of 1 minute/],
+    ['NetReach', { schedule: { intervalSeconds: 2 }, request: { durationInSecond: 2 } }, 'spec.request.perRequestTimeoutInMS', /together with durationInSecond \(2 s\) must fit/],
+    ['NetReach', { request: { qps: 501 } }, 'spec.request.qps', /must be less than or equal to 500: a runner's capacity is 1000 requests per second \(501 to each of 2 targets is 1002\)/],
+    ['NetReach', { request: { qps: 300 }, target: { ipv6: true } }, 'spec.request.qps', /300 to each of 4 targets is 1200/],
+    ['NetReach', { request: { qps: 500, durationInSecond: 101 } }, 'spec.request.durationInSecond', /101000 requests per runner and round; the limit is 100000/],
+    ['NetReach', { target: { ipv4: false } }, 'spec.target', /at least one of ipv4 and ipv6/],
+    ['NetReach', { target: { endpoint: false } }, 'spec.target', /at least one of endpoint/],
+    ['NetReach', { target: { clusterIP: true } }, 'spec.target.clusterIP', /^Forbidden: this cluster has no/],
+    ['NetReach', { target: { nodePort: true } }, 'spec.target.nodePort', /^Forbidden/],
+    ['NetReach', { target: { loadBalancer: true } }, 'spec.target.loadBalancer', /^Forbidden/],
+    ['NetReach', { target: { ingress: true } }, 'spec.target.ingress', /^Forbidden/],
+    ['NetReach', { target: { multusInterface: true } }, 'spec.target.multusInterface', /^Forbidden/],
+    ['NetReach', { agentSpec: {} }, 'spec.agentSpec', /^Forbidden/],
+    ['AppHttpHealthy', { ...http({}), request: { qps: 1001 } }, 'spec.request.qps', /capacity is 1000/],
+    ['AppHttpHealthy', http({ host: 'ftp://example.com' }), 'spec.target.host', /scheme must be http or https, not ftp/],
+    ['AppHttpHealthy', http({ host: 'file:///etc/passwd' }), 'spec.target.host', /not file/],
+    ['AppHttpHealthy', http({ host: 'http://' }), 'spec.target.host', /must be a URL/],
+    ['AppHttpHealthy', http({ host: 'exa mple.com' }), 'spec.target.host', /spaces or control/],
+    ['AppHttpHealthy', http({ host: 'http://a\r\nHost: b' }), 'spec.target.host', /spaces or control/],
+    ['AppHttpHealthy', http({ host: 'http://user:pw@example.com' }), 'spec.target.host', /must not hold a user name/],
+    ['AppHttpHealthy', http({ host: 'http://example.com:70000' }), 'spec.target.host', /must be a URL/],
+    ['AppHttpHealthy', http({ host: 'http://[fe80::zz]' }), 'spec.target.host', /must be a URL/],
+    ['AppHttpHealthy', http({ host: 'http://10.0.0.300/' }), 'spec.target.host', /must be a URL/],
+    ['AppHttpHealthy', http({ host: 'http://169.254.169.254/latest' }), 'spec.target.host', /^Forbidden: .*169\.254\.0\.0\/16/],
+    ['AppHttpHealthy', http({ host: 'http://2852039166/latest' }), 'spec.target.host', /^Forbidden/],
+    ['AppHttpHealthy', http({ host: 'http://0xA9FEA9FE/latest' }), 'spec.target.host', /^Forbidden/],
+    ['AppHttpHealthy', http({ host: 'http://0251.0376.0251.0376/' }), 'spec.target.host', /^Forbidden/],
+    ['AppHttpHealthy', http({ host: 'http://[::ffff:169.254.169.254]/' }), 'spec.target.host', /^Forbidden/],
+    ['AppHttpHealthy', http({ host: 'http://[fe80::1]:8080/' }), 'spec.target.host', /^Forbidden/],
+    ['AppHttpHealthy', http({ host: '127.0.0.1:5432' }), 'spec.target.host', /^Forbidden: .*belongs to Roundsman itself/],
+    ['AppHttpHealthy', http({ host: 'http://[::1]:4222' }), 'spec.target.host', /^Forbidden/],
+    ['AppHttpHealthy', http({ http2: true }), 'spec.target.http2', /needs an https/],
+    ['AppHttpHealthy', http({ header: ['no colon'] }), 'spec.target.header[0]', /it has no colon/],
+    ['AppHttpHealthy', http({ header: ['A: b', 'X: y\r\nEvil: 1'] }), 'spec.target.header[1]', /must not contain a line break/],
+    ['AppHttpHealthy', http({ header: [': b'] }), 'spec.target.header[0]', /not a header name/],
+    ['AppHttpHealthy', http({ header: ['Content-Length: 5'] }), 'spec.target.header[0]', /^Forbidden: Content-Length is set by the prober/],
+    ['AppHttpHealthy', http({ bodyConfigmapName: 'huge' }), 'spec.target.bodyConfigmapName', /the body has 108 bytes; the limit is 64/],
+    ['AppHttpHealthy', http({ bodyConfigmapName: 'b', bodyConfigmapNamespace: 'shop' }), 'spec.target.bodyConfigmapNamespace', /^Forbidden: must be the task's own namespace/],
+    ['AppHttpHealthy', http({ bodyConfigmapNamespace: 'default' }), 'spec.target.bodyConfigmapName', /^Required value/],
+    ['AppHttpHealthy', http({ host: 'https://e.com', tlsSecretName: 'none' }), 'spec.target.tlsSecretName', /none of the keys ca.crt, tls.crt, tls.key/],
+    ['AppHttpHealthy', http({ host: 'https://e.com', tlsSecretName: 'half' }), 'spec.target.tlsSecretName', /tls.crt and tls.key together/],
+    ['AppHttpHealthy', http({ host: 'https://e.com', tlsSecretName: 'empty' }), 'spec.target.tlsSecretName', /ca.crt of the secret is empty/],
+    ['AppHttpHealthy', http({ host: 'https://e.com', tlsSecretName: 'garbage' }), 'spec.target.tlsSecretName', /ca.crt of the secret is not PEM/],
+    ['NetDNS', dns({}), 'spec.target', /^Required value: one of targetUser and targetDns/],
+    ['NetDNS', dns({ targetUser: { server: '10.0.0.300' } }), 'spec.target.targetUser.server', /must be an IP address or a DNS name/],
+    ['NetDNS', dns({ targetUser: { server: 'not a name' } }), 'spec.target.targetUser.server', /must be an IP address/],
+    ['NetDNS', dns({ targetUser: { server: '169.254.20.10' } }), 'spec.target.targetUser.server', /^Forbidden/],
+    ['NetDNS', dns({ targetUser: { server: '::ffff:a9fe:a9fe' } }), 'spec.target.targetUser.server', /^Forbidden/],
+    ['NetDNS', dns({ targetDns: {} }), 'spec.target.targetDns', /^Forbidden: this cluster has no DNS service/],
+    ['NetDNS', dns(server, { domain: 'a..b' }), 'spec.request.domain', /must be a DNS name/],
+    ['NetDNS', dns(server, { domain: 'x'.repeat(64) }), 'spec.request.domain', /at most 63/],
+  ])('%s %j', (kind, spec, field, message) => {
+    const error = refusal(() => create(kind, spec));
+    expect(error.status.reason).toBe('Invalid');
+    expect(error.status.details?.causes).toEqual([{ field, reason: expect.any(String), message: expect.stringMatching(message) }]);
+  });
+  it('never shows a header value that may be a credential, nor a secret', () => {
+    expect(refusal(() => create('AppHttpHealthy', http({ header: ['Authorization: Bearer s3cret\n'] }))).message).not.toContain('s3cret');
+    expect(refusal(() => create('AppHttpHealthy', http({ host: 'https://e.com', tlsSecretName: 'garbage' }))).message).not.toContain('hunter2');
+  });
+});
+
+describe('good input', () => {
+  it.each<[kind: string, spec: object, warnings: RegExp[]]>([
+    ['NetReach', {}, []],
+    ['NetReach', { schedule: { schedule: '0  5', roundNumber: -1 }, request: { qps: 500 } }, []],
+    ['NetReach', { schedule: { startAfterSeconds: 3, intervalSeconds: 30, roundNumber: 4 } }, []],
+    ['AppHttpHealthy', http({ host: '[fd00::1]:8080/x' }), []],
+    ['AppHttpHealthy', http({ host: 'https://e.com', http2: true, tlsSecretName: 'good', header: ['X-Time: 10:30:00', 'Host: other.example'] }), []],
+    ['AppHttpHealthy', http({ bodyConfigmapName: 'small', method: 'POST' }), []],
+    ['AppHttpHealthy', http({ bodyConfigmapName: 'later' }), [/configmaps "later" does not exist in namespace "default" yet/]],
+    ['AppHttpHealthy', http({ host: 'https://e.com', tlsSecretName: 'later' }), [/secrets "later" does not exist/]],
+    ['AppHttpHealthy', http({ tlsSecretName: 'good' }), [/not used, host is not an https/]],
+    ['NetDNS', dns({ targetUser: { server: '::1', port: 5353 } }, { recordType: 'TXT', protocol: 'tcp' }), []],
+    ['NetDNS', dns({ targetUser: { server: 'dns.example.com' } }), []],
+  ])('%s %j', (kind, spec, warnings) => {
+    const admitted = create(kind, spec);
+    expect(admitted.type).toBe('ADDED');
+    expect(admitted.warnings).toEqual(warnings.map((warning) => expect.stringMatching(warning)));
+  });
+  it('gets identity, generation and time from the server, whatever it says itself', () => {
+    const { object } = create('NetReach', {}, { object: { metadata: { name: 'x', uid: 'mine', generation: 9, creationTimestamp: '2001-01-01T00:00:00Z' }, status: { doneRound: 7 } } });
+    expect(object.metadata).toMatchObject({ name: 'x', namespace: 'default', generation: 1, creationTimestamp: '2026-03-01T10:00:00Z' });
+    expect(object.metadata.uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(object).not.toHaveProperty('status');
+  });
+  it('gets a name where it asks for one', () => {
+    expect(create('NetReach', {}, { object: { metadata: { generateName: 'mesh-' } } }).name).toMatch(/^mesh-[b-z0-9]{5}$/);
+  });
+});
+
+describe('names', () => {
+  it.each(['A', 'a_b', 'a.>', 'a*b', '$JS', '-a', 'a-', '../x', 'a b', 'ä', ''])('refuses %j', (name) => {
+    expect(refusal(() => create('NetReach', {}, { object: { metadata: { name } } })).status.details?.causes?.[0]?.field).toBe('metadata.name');
+  });
+  it('of tasks have at most 63 characters', () => {
+    expect(create('NetReach', {}, { object: { metadata: { name: 'a'.repeat(63) } } }).name).toHaveLength(63);
+    expect(refusal(() => create('NetReach', {}, { object: { metadata: { name: 'a'.repeat(64) } } })).message).toMatch(/must be no more than 63 characters: the name of a NetReach/);
+  });
+  it('must agree with the request', () => {
+    expect(refusal(() => create('NetReach', {}, { name: 'y' }))).toMatchObject({ code: 400 });
+    expect(refusal(() => create('NetReach', {}, { object: { metadata: { name: 'x', namespace: 'shop' } } }))).toMatchObject({ code: 400 });
+  });
+  it.each<[object, string]>([
+    [{ labels: { 'a b': 'x' } }, 'metadata.labels'],
+    [{ labels: { a: 'not valid!' } }, 'metadata.labels'],
+    [{ annotations: { 'a/b/c': 'x' } }, 'metadata.annotations'],
+    [{ annotations: { a: 'x'.repeat(300_000) } }, 'metadata.annotations'],
+    [{ finalizers: ['nope'] }, 'metadata.finalizers'],
+    [{ ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: '' }] }, 'metadata.ownerReferences[0].uid'],
+  ])('%j', (metadata, field) => {
+    expect(refusal(() => create('NetReach', {}, { object: { metadata: { name: 'x', ...metadata } } })).status.details?.causes?.[0]?.field).toBe(field);
+  });
+});
+
+describe('who may write what', () => {
+  it('refuses people the kinds of the product, and everybody the virtual ones', () => {
+    expect(refusal(() => create('Round', {}))).toMatchObject({ code: 403 });
+    expect(refusal(() => create('Round', {}, { user: 'system:roundsman' }))).toMatchObject({ code: 403 });
+    expect(refusal(() => create('Report', {}, { user: undefined }))).toMatchObject({ code: 405 });
+    expect(refusal(() => create('NetReach', {}, { resource: 'widgets' }))).toMatchObject({ code: 404 });
+  });
+  it('lets services make them, with a status', () => {
+    const world = new World();
+    const status = { node: 'n', runtime: 'default', instance: 'i', version: '1', ready: true, addresses: [], ports: {}, capacityQps: 1, lastTransitionTime: 't' };
+    const { object } = admit(request({ resource: 'runners.roundsman.io', user: 'system:roundsman:controllers', object: { metadata: { name: 'r9' }, status } }), world);
+    expect(object.status).toEqual(status);
+  });
+  it('wants the namespace to be there and to stay', () => {
+    expect(refusal(() => create('NetReach', {}, { namespace: 'nowhere' }))).toMatchObject({ code: 404, message: 'namespaces "nowhere" not found' });
+    const world = new World();
+    world.put('namespaces', { metadata: { name: 'old', deletionTimestamp: '2026-01-01T00:00:00Z' } as { name: string } });
+    expect(refusal(() => admit(request({ resource: 'netreaches.roundsman.io', namespace: 'old', object: { metadata: { name: 'x' } } }), world))).toMatchObject({ code: 403 });
+  });
+});
+
+describe('changes', () => {
+  const at = { resource: 'netreaches.roundsman.io', namespace: 'default', name: 'x' };
+  const start = (): { world: World; stored: KubeObject } => {
+    const world = new World();
+    return { world, stored: world.store({ ...at, object: { metadata: { name: 'x' }, spec: { request: { qps: 2 } } } }) };
+  };
+  const body = (object: KubeObject): Record<string, unknown> => structuredClone(object) as unknown as Record<string, unknown>;
+
+  it('bump the generation with the spec only', () => {
+    const { world, stored } = start();
+    const spec = admit(request({ operation: 'update', ...at, object: { spec: { request: { qps: 3 } } } }), world);
+    expect([spec.type, spec.object.metadata.generation]).toEqual(['MODIFIED', 2]);
+    const labels = admit(request({ operation: 'update', ...at, object: { ...body(stored), metadata: { ...stored.metadata, labels: { a: 'b' } } } }), world);
+    expect([labels.type, labels.object.metadata.generation]).toEqual(['MODIFIED', 1]);
+  });
+  it('that change nothing are none', () => {
+    const { world, stored } = start();
+    expect(admit(request({ operation: 'update', ...at, object: body(stored) }), world)).toMatchObject({ object: stored });
+    expect(admit(request({ operation: 'update', ...at, object: body(stored) }), world).type).toBeUndefined();
+  });
+  it('of the spec never touch the status, and the other way round', () => {
+    const { world } = start();
+    const withStatus = world.put(at.resource, { ...(admit(request({ operation: 'updateStatus', ...at, user: undefined, object: { spec: { request: { qps: 99 } }, status: { doneRound: 2 } } }), world).object as never as { metadata: { name: string } }) });
+    expect(withStatus).toMatchObject({ spec: { request: { qps: 2 } }, status: { doneRound: 2 }, metadata: { generation: 1 } });
+    const changed = admit(request({ operation: 'update', ...at, object: { spec: { request: { qps: 3 } }, status: { doneRound: 77 } } }), world);
+    expect(changed.object).toMatchObject({ spec: { request: { qps: 3 } }, status: { doneRound: 2 } });
+  });
+  it('from an old version are a conflict', () => {
+    const { world } = start();
+    expect(refusal(() => admit(request({ operation: 'update', ...at, object: { metadata: { resourceVersion: '1' } } }), world))).toMatchObject({
+      code: 409,
+      message: 'Operation cannot be fulfilled on netreaches.roundsman.io "x": the object has been modified; please apply your changes to the latest version and try again',
+    });
+    expect(refusal(() => admit(request({ operation: 'update', ...at, object: { metadata: { uid: 'another' } } }), world))).toMatchObject({ code: 409 });
+    expect(refusal(() => admit(request({ operation: 'delete', ...at, preconditions: { uid: 'another' } }), world))).toMatchObject({ code: 409 });
+    expect(refusal(() => admit(request({ operation: 'delete', ...at, preconditions: { resourceVersion: '1' } }), world))).toMatchObject({ code: 409 });
+  });
+  it('are judged by what is new: an old fault stays writable, a new one is refused', () => {
+    const { world, stored } = start();
+    world.put(at.resource, { ...(stored as never as { metadata: { name: string } }), spec: { ...(stored.spec as object), target: { ...(stored.spec as { target: object }).target, clusterIP: true } } });
+    const now = body(world.admitted(at.resource, 'default', 'x')!);
+    expect(admit(request({ operation: 'update', ...at, object: { ...now, metadata: { name: 'x', labels: { a: 'b' } } } }), world).type).toBe('MODIFIED');
+    const worse = { ...now, spec: { ...(now['spec'] as object), request: { qps: 100_000 } } };
+    const causes = refusal(() => admit(request({ operation: 'update', ...at, object: worse }), world)).status.details?.causes;
+    expect(causes?.map(({ field }) => field)).toEqual(['spec.request.qps']);
+  });
+  it('of an object with finalizers end in its deletion when the last is gone', () => {
+    const world = new World();
+    const stored = world.store({ ...at, object: { metadata: { name: 'x', finalizers: ['a.b/c'] } } });
+    const deleting = admit(request({ operation: 'delete', ...at }), world);
+    expect(deleting).toMatchObject({ type: 'MODIFIED', object: { metadata: { deletionTimestamp: '2026-03-01T10:00:00Z' } } });
+    const kept = world.put(at.resource, deleting.object as never as { metadata: { name: string } });
+    expect(admit(request({ operation: 'delete', ...at }), world).type).toBeUndefined();
+    expect(refusal(() => admit(request({ operation: 'update', ...at, object: { ...body(kept), metadata: { finalizers: ['a.b/c', 'd.e/f'] } } }), world)).message).toMatch(/no new finalizers can be added/);
+    expect(admit(request({ operation: 'update', ...at, object: { ...body(stored), metadata: { finalizers: [] } } }), world).type).toBe('DELETED');
+  });
+  it('of nothing are a 404, with the words of Kubernetes', () => {
+    const { world } = start();
+    for (const operation of ['update', 'updateStatus', 'delete'] as const) {
+      expect(refusal(() => admit(request({ operation, ...at, name: 'y', object: {} }), world)).message).toBe('netreaches.roundsman.io "y" not found');
+    }
+    expect(refusal(() => admit(request({ ...at, object: { metadata: { name: 'x' } } }), world)).message).toBe('netreaches.roundsman.io "x" already exists');
+  });
+  it('for a dry run say the same and lead to nothing', () => {
+    const { world } = start();
+    const dry = admit(request({ operation: 'update', ...at, dryRun: true, object: { spec: { request: { qps: 3 } } } }), world);
+    expect(dry.type).toBeUndefined();
+    expect(dry.object).toMatchObject({ spec: { request: { qps: 3 } }, metadata: { generation: 2 } });
+    expect(refusal(() => admit(request({ ...at, name: 'new', dryRun: true, object: { spec: { request: { qps: 0 } } } }), world))).toMatchObject({ code: 422 });
+  });
+});
+
+describe('other kinds', () => {
+  it('write stringData of a secret into data', () => {
+    const { object } = admit(request({ resource: 'secrets', namespace: 'default', object: { metadata: { name: 's' }, stringData: { a: 'b' }, data: { c: 'ZA==' } } }), new World());
+    expect(object).toMatchObject({ type: 'Opaque', data: { a: 'Yg==', c: 'ZA==' } });
+    expect(object).not.toHaveProperty('stringData');
+  });
+  it('keep immutable data', () => {
+    const world = new World();
+    world.store({ resource: 'configmaps', namespace: 'default', object: { metadata: { name: 'c' }, immutable: true, data: { a: 'b' } } });
+    const change = (object: object): ApiError => refusal(() => admit(request({ operation: 'update', resource: 'configmaps', namespace: 'default', name: 'c', object: { metadata: { name: 'c' }, ...object } }), world));
+    expect(change({ immutable: true, data: { a: 'c' } }).message).toMatch(/immutable when `immutable` is set/);
+    expect(change({ data: { a: 'b' } }).message).toMatch(/immutable/);
+  });
+  it('refuse a huge or unreadable body', () => {
+    const config = (data: object): ApiError => refusal(() => admit(request({ resource: 'configmaps', namespace: 'default', object: { metadata: { name: 'c' }, data } }), new World()));
+    expect(config({ a: 'x'.repeat(1_048_577) })).toMatchObject({ code: 422, message: expect.stringContaining('Too long: may not be more than 1048576 bytes') });
+    expect(config({ a: 'x\0y' })).toMatchObject({ code: 400, message: expect.stringContaining('NUL') });
+    expect(config({ a: '\ud800' })).toMatchObject({ code: 400 });
+    expect(config({ 'a b': 'x' })).toMatchObject({ code: 422 });
+    expect(admit(request({ resource: 'configmaps', namespace: 'default', object: { metadata: { name: 'c' }, data: { a: '\\u0000' } } }), new World()).type).toBe('ADDED');
+  });
+  it('keep the built-in namespaces', () => {
+    expect(refusal(() => admit(request({ operation: 'delete', resource: 'namespaces', name: 'default' }), new World()))).toMatchObject({ code: 403 });
+  });
+});
