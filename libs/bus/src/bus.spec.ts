@@ -1,3 +1,5 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -267,7 +269,56 @@ describe('ensureStreams', () => {
   });
 });
 
+describe('closing', () => {
+  it('lets requests in work finish', async () => {
+    const server = await nats.connect('intake');
+    let begun = false;
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await server.serve({ name: 'intake', version: '1.0.0', description: 'x' }, [
+      endpoint(messages.get, async () => {
+        begun = true;
+        await held;
+        return node('late');
+      }),
+    ]);
+    const answer = bus.request(messages.get, {}, { resource: 'nodes', name: 'n' });
+    await eventually(() => begun);
+    const closed = server.close();
+    release();
+    expect(await answer).toEqual(node('late'));
+    await closed;
+    await expect(server.request(messages.get, {}, { resource: 'nodes', name: 'n' })).rejects.toThrow(/closed/);
+  });
+});
+
 describe('connectBus', () => {
+  it('refuses a server that is too old, with a sentence', async () => {
+    const old = createServer((socket) => {
+      socket.write('INFO {"server_id":"x","version":"2.9.10","headers":true,"max_payload":1048576,"proto":1}\r\n');
+      socket.on('data', (data) => void (data.includes('PING') && socket.write('PONG\r\n')));
+    });
+    await new Promise<void>((resolve) => void old.listen(0, '127.0.0.1', resolve));
+    const { port } = old.address() as AddressInfo;
+    await expect(connectBus({ servers: `nats://127.0.0.1:${port}`, identity: 'gateway' })).rejects.toThrow(/is version 2\.9\.10; Roundsman needs 2\.12 or later/);
+    await new Promise((resolve) => void old.close(resolve));
+  });
+
+  it('says when the server no longer accepts it', async () => {
+    const closed = await startNats({ identities: [{ name: 'gateway', role: 'gateway' }] });
+    try {
+      const lost = await new Promise<Error>((resolve, reject) => {
+        closed
+          .connect('gateway', { onFatal: resolve })
+          .then(() => closed.replaceKeys())
+          .catch(reject);
+      });
+      expect(lost.message).toMatch(/authorization/i);
+    } finally {
+      await closed.stop();
+    }
+  });
+
   it('says whom the server refuses', async () => {
     const closed = await startNats({ identities: [{ name: 'gateway', role: 'gateway' }] });
     try {

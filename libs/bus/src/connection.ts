@@ -146,9 +146,9 @@ export class Connection {
     return new Promise<T>((resolve, reject) => {
       const entry = { subject, fail: reject };
       this.#inFlight.add(entry);
-      call()
-        .then(resolve, reject)
-        .finally(() => this.#inFlight.delete(entry));
+      // Also when the client throws at once (a payload that is too large).
+      const called = (async () => call())();
+      called.then(resolve, reject).finally(() => this.#inFlight.delete(entry));
     });
   }
 

@@ -197,6 +197,21 @@ describe('consume', () => {
     await eventually(async () => expect(await left()).toBe(0));
   });
 
+  it('makes its durable anew when somebody deletes it', async () => {
+    const rounds: number[] = [];
+    await kept(
+      bus.consume(messages.work, options(), async ([delivery]) => {
+        rounds.push(delivery?.payload.round ?? 0);
+        await delivery?.ack();
+      }),
+    );
+    await append(1);
+    await eventually(() => expect(rounds).toEqual([1]));
+    await jsm.consumers.delete('WORK', 'test');
+    await append(2);
+    await eventually(() => expect(rounds).toEqual([1, 2]));
+  });
+
   it('gives back what it fetched and did not begin when it stops', async () => {
     for (const round of [1, 2, 3]) await append(round);
     let release = (): void => {};

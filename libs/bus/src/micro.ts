@@ -28,11 +28,19 @@ interface EndpointState {
 /** Headers are one line each. */
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 500);
 
+/** Text in one header, number in the other, and a body: the Kubernetes Status, or the same two. */
 function replyError(msg: Msg, error: ServiceError): void {
   const head = headers();
   head.set('Nats-Service-Error', oneLine(error.message));
   head.set('Nats-Service-Error-Code', String(error.code));
   msg.respond(encodeJson(error.body ?? { code: error.code, message: error.message }), { headers: head });
+}
+
+/** What a caller is told; undefined for a bug of ours, which is logged as such. */
+function tellable(error: unknown, request: boolean): ServiceError | undefined {
+  if (error instanceof ServiceError) return error;
+  if (request && (error instanceof InvalidToken || error instanceof InvalidPayload)) return new ServiceError(400, error.message);
+  return undefined;
 }
 
 /** Serves endpoints as one NATS micro service (ADR-32): PING, INFO and STATS for all, for its name, for this instance. */
@@ -55,31 +63,46 @@ export async function serve(connection: Connection, info: ServiceInfo, endpoints
     };
   });
 
-  const answer = async (state: EndpointState, msg: Msg): Promise<void> => {
+  const answer = async (state: EndpointState, msg: Msg): Promise<Uint8Array> => {
+    if (state.active >= concurrency) throw new ServiceError(503, `${info.name} has ${concurrency} requests in work; try again`);
+    state.active += 1;
+    try {
+      let request: unknown;
+      let params: Record<string, string>;
+      try {
+        request = decodeJson(state.message.request, msg.data, msg.subject);
+        params = paramsOf(state.message, msg.subject);
+      } catch (error) {
+        throw tellable(error, true) ?? error;
+      }
+      const reply = await state.endpoint.handle(request, params);
+      check(state.message.reply, reply, `the reply to ${msg.subject}`);
+      return encodeJson(reply);
+    } finally {
+      state.active -= 1;
+    }
+  };
+  const received = async (state: EndpointState, msg: Msg): Promise<void> => {
     const started = process.hrtime.bigint();
     state.requests += 1;
     try {
-      if (state.active >= concurrency) throw new ServiceError(503, `${info.name} has ${concurrency} requests in work; try again`);
-      state.active += 1;
-      try {
-        const request = decodeJson(state.message.request, msg.data, msg.subject);
-        const reply = await state.endpoint.handle(request, paramsOf(state.message, msg.subject));
-        check(state.message.reply, reply, `the reply to ${msg.subject}`);
-        msg.respond(encodeJson(reply));
-      } finally {
-        state.active -= 1;
-      }
+      msg.respond(await answer(state, msg));
     } catch (error) {
       state.errors += 1;
       state.lastError = oneLine(messageOf(error));
-      if (error instanceof ServiceError) replyError(msg, error);
-      else if (error instanceof InvalidToken || (error instanceof InvalidPayload && !error.message.includes('the reply to'))) replyError(msg, new ServiceError(400, error.message));
-      else {
-        log.error({ subject: msg.subject, error: messageOf(error), stack: error instanceof Error ? error.stack : undefined }, 'request failed');
-        replyError(msg, new ServiceError(500, messageOf(error)));
-      }
+      const told = tellable(error, false);
+      if (told === undefined) log.error({ subject: msg.subject, error: messageOf(error), stack: error instanceof Error ? error.stack : undefined }, 'request failed');
+      // No answer can be given on a closed connection; the caller's own has told it, or its time runs out.
+      if (!nats.isClosed()) replyError(msg, told ?? new ServiceError(500, messageOf(error)));
     }
     state.nanoseconds += Number(process.hrtime.bigint() - started);
+  };
+  const working = new Set<Promise<void>>();
+  const handle = (state: EndpointState, msg: Msg): void => {
+    const work = received(state, msg)
+      .catch((error: unknown) => log.error({ subject: msg.subject, error: messageOf(error) }, 'no answer given'))
+      .finally(() => working.delete(work));
+    working.add(work);
   };
 
   const id = nuid.next();
@@ -122,16 +145,18 @@ export async function serve(connection: Connection, info: ServiceInfo, endpoints
       }),
     );
   };
-  for (const state of states) listen(state.subject, queue, (msg) => void answer(state, msg));
+  for (const state of states) listen(state.subject, queue, (msg) => handle(state, msg));
   for (const [verb, body] of Object.entries(answers)) {
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${info.name}`, `$SRV.${verb}.${info.name}.${id}`]) {
       listen(subject, undefined, (msg) => void msg.respond(encodeJson(body())));
     }
   }
   if (connection.connected) await connection.guarded(info.name, () => nats.flush());
-  return {
-    stop: async () => {
-      await Promise.all(subscriptions.map((subscription) => (subscription.isClosed() ? undefined : subscription.drain())));
-    },
+  const stop = async (): Promise<void> => {
+    offClose();
+    await Promise.all(subscriptions.map((subscription) => (subscription.isClosed() || !connection.connected ? subscription.unsubscribe() : subscription.drain())));
+    await Promise.all(working);
   };
+  const offClose = connection.onClose(stop);
+  return { stop };
 }

@@ -28,6 +28,8 @@ export interface TestNats {
   restart(): Promise<void>;
   /** Kills the server, empties its store, starts it again: what JetStream held is gone. */
   wipe(): Promise<void>;
+  /** Restarts it with new keys for all identities: those given out so far are refused. */
+  replaceKeys(): Promise<void>;
   /** Closes the buses made here, ends the server, removes its files. */
   stop(): Promise<void>;
 }
@@ -56,9 +58,11 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
   const logFile = join(directory, 'server.log');
   const configFile = join(directory, 'nats.conf');
   const buses: Bus[] = [];
-  const credentials = options.identities?.map(createCredential);
-  const configure =
-    options.config ?? (credentials === undefined ? openConfig : (at: { port: number; storeDir: string }) => renderServerConfig({ host: '127.0.0.1', ...at, identities: credentials }));
+  let credentials = options.identities?.map(createCredential);
+  const configure = (at: { port: number; storeDir: string }): string => {
+    if (options.config !== undefined) return options.config(at);
+    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: '127.0.0.1', ...at, identities: credentials });
+  };
   const seedOf = (identity: string): string => {
     const seed = credentials?.find(({ name }) => name === identity)?.seed;
     if (seed === undefined) throw new Error(`the server was started without the identity ${identity}`);
@@ -108,6 +112,11 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
     wipe: async () => {
       await kill();
       rmSync(storeDir, { recursive: true, force: true });
+      await up();
+    },
+    replaceKeys: async () => {
+      credentials = options.identities?.map(createCredential);
+      await kill();
       await up();
     },
     stop: async () => {
