@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject, Round, WorkOrder } from '@roundsman/api';
-import { messages, runnerConsumeOptions, runnerIdentity, serviceIdentity, type Bus, type Subscription } from '@roundsman/bus';
+import { agentIdentity, messages, runnerConsumeOptions, runnerIdentity, serviceIdentity, type Bus, type Subscription } from '@roundsman/bus';
 import { service as controllers } from '@roundsman/controllers';
 import { service as intake } from '@roundsman/intake';
 import { service as scheduler } from '@roundsman/scheduler';
@@ -15,7 +15,7 @@ type ServiceName = keyof typeof definitions;
 export interface Ran {
   readonly runner: string;
   readonly order: WorkOrder;
-  readonly startedMs: number;
+  startedMs: number;
   endedMs?: number;
   canceled?: boolean;
 }
@@ -89,11 +89,16 @@ export class FakeRunner {
       this.repeated += 1;
       return;
     }
-    const ran: Ran = { runner: this.name, order, startedMs: Date.now() };
+    const ran: Ran = { runner: this.name, order, startedMs: Number.NaN };
     this.ran.push(ran);
     const stop = new AbortController();
+    const { signal } = stop;
     this.#running.set(key, { ran, stop });
-    void sleep(this.takesMs, undefined, { signal: stop.signal })
+    void sleep(Math.max(0, Date.parse(order.roundStart) - Date.now()), undefined, { signal })
+      .then(() => {
+        ran.startedMs = Date.now();
+        return sleep(this.takesMs, undefined, { signal });
+      })
       .catch(() => undefined)
       .then(() => {
         ran.endedMs = Date.now();
@@ -107,7 +112,7 @@ export class FakeRunner {
 export class ControlPlane {
   readonly runners: FakeRunner[] = [];
   readonly #outcomes = new Map<string, Map<string, Ran>>();
-  readonly #services = new Map<ServiceName, RunningServices>();
+  readonly #services = new Map<string, RunningServices>();
   #reporting = true;
   #closing: Promise<void> = Promise.resolve();
 
@@ -123,7 +128,7 @@ export class ControlPlane {
   ) {}
 
   static async start(runnerNames: string[] = ['runner-1', 'runner-2'], env: NodeJS.ProcessEnv = {}): Promise<ControlPlane> {
-    const identities = [...(['intake', 'scheduler', 'controllers', 'gateway', 'reporter'] as const).map(serviceIdentity), ...runnerNames.map((name) => runnerIdentity(name, name.replace('runner', 'node')))];
+    const identities = [...(['intake', 'scheduler', 'controllers', 'gateway', 'reporter'] as const).map(serviceIdentity), agentIdentity('node-1'), ...runnerNames.map((name) => runnerIdentity(name, name.replace('runner', 'node')))];
     const [nats, postgres] = await Promise.all([startNats({ identities }), startPostgres({ prepare: migrateStore })]);
     const databaseUrl = await postgres.createDatabase();
     const plane = new ControlPlane(nats, postgres, databaseUrl, openStore(databaseUrl), await nats.connect('gateway'), await nats.connect('reporter'), env);
@@ -143,20 +148,28 @@ export class ControlPlane {
     this.#reporting = false;
     await this.#closing;
     for (const runner of this.runners) await runner.stop();
-    for (const name of ['controllers', 'scheduler', 'intake'] as const) await this.halt(name);
+    for (const as of [...this.#services.keys()].reverse()) await this.halt(as);
     await this.store.close();
     await this.nats.stop();
     await this.postgres.stop();
   }
 
-  async run(name: ServiceName): Promise<void> {
-    const log = pino({ level: process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent' });
-    this.#services.set(name, await runServices([{ definition: definitions[name] }], { env: this.env, log, databaseUrl: this.databaseUrl, connect: (identity) => this.nats.connect(identity) }));
+  /** `as` tells several of one service apart. */
+  async run(name: ServiceName, as: string = name): Promise<void> {
+    const log = pino({ level: process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent' }).child({ as });
+    this.#services.set(as, await runServices([{ definition: definitions[name] }], { env: this.env, log, databaseUrl: this.databaseUrl, connect: (identity) => this.nats.connect(identity) }));
   }
 
-  async halt(name: ServiceName): Promise<void> {
-    await this.#services.get(name)?.stop();
-    this.#services.delete(name);
+  async halt(as: string): Promise<void> {
+    await this.#services.get(as)?.stop();
+    this.#services.delete(as);
+  }
+
+  /** A metric of one service, summed over its labels that contain `labels`. */
+  async metric(as: string, name: string, labels: Record<string, string> = {}): Promise<number> {
+    const metric = await this.#services.get(as)?.metrics.getSingleMetric(name)?.get();
+    const wanted = Object.entries(labels);
+    return (metric?.values ?? []).filter((value) => wanted.every(([key, text]) => String(value.labels[key]) === text)).reduce((sum, { value }) => sum + value, 0);
   }
 
   /** Problems of the services' health checks, violations of NATS permissions among them. */
@@ -170,11 +183,11 @@ export class ControlPlane {
   }
 
   /** Reads, changes, writes; again on a conflict. */
-  async edit(resource: string, name: string, change: (object: KubeObject) => void): Promise<KubeObject> {
+  async edit(resource: string, name: string, change: (object: KubeObject) => void, namespace = resource === 'nodes' ? undefined : 'default'): Promise<KubeObject> {
     return eventually(async () => {
-      const object = structuredClone(await this.get(resource, name));
+      const object = structuredClone(await this.get(resource, name, namespace ?? ''));
       change(object);
-      const reply = await this.gateway.request(messages.write, {}, { operation: 'update', resource, namespace: 'default', name, object: object as unknown as Record<string, unknown>, user: 'tester' });
+      const reply = await this.gateway.request(messages.write, {}, { operation: 'update', resource, ...(namespace === undefined ? {} : { namespace }), name, object: object as unknown as Record<string, unknown>, user: 'tester' });
       return reply.object as unknown as KubeObject;
     });
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { taskAnnotations, type AnyTask, type KubeObject, type TaskStatus } from '@roundsman/api';
+import { messages } from '@roundsman/bus';
 import { eventually } from '@roundsman/testkit';
 import { ControlPlane } from './control-plane.ts';
 
@@ -14,7 +15,12 @@ const netReach = (name: string, spec: Record<string, unknown>, annotations?: Rec
 describe('rounds, from a task to its status', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
-    plane = await ControlPlane.start(['runner-1', 'runner-2'], { ROUNDSMAN_SCHEDULER_REPUBLISH_MS: '1000' });
+    plane = await ControlPlane.start(['runner-1', 'runner-2'], {
+      ROUNDSMAN_SCHEDULER_REPUBLISH_MS: '1000',
+      ROUNDSMAN_SCHEDULER_LATE_MS: '1500',
+      ROUNDSMAN_CONTROLLERS_RUNNER_LOST_MS: '1500',
+      ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1000',
+    });
   });
   afterAll(async () => {
     await plane.stop();
@@ -39,7 +45,7 @@ describe('rounds, from a task to its status', () => {
     expect(rounds.map(({ spec }) => Date.parse(spec.startTime) - created)).toEqual([0, 3_000, 6_000]);
     const ran = plane.ran(task.metadata.uid);
     expect(ran.map(({ runner, order }) => `${runner}/${order.round}`).sort()).toEqual(['runner-1/1', 'runner-1/2', 'runner-1/3', 'runner-2/1', 'runner-2/2', 'runner-2/3']);
-    for (const { order, startedMs } of ran) if (order.round > 1) expect(startedMs - Date.parse(order.roundStart)).toBeLessThan(200);
+    for (const { order, startedMs } of ran) if (order.round > 1) expect(startedMs - Date.parse(order.roundStart)).toBeLessThan(50);
     expect(ran[0]?.order.targets.map(({ id }) => id)).toEqual(['endpoint/v4/node-1', 'endpoint/v4/node-2']);
     const events = (await plane.list('events')) as unknown as { involvedObject: { name: string }; reason: string; count: number }[];
     expect(Object.fromEntries(events.filter(({ involvedObject }) => involvedObject.name === 'mesh').map(({ reason, count }) => [reason, count]))).toEqual({ RoundStarted: 3, RoundSucceeded: 3 });
@@ -95,8 +101,8 @@ describe('rounds, from a task to its status', () => {
   });
 
   it('goes on with an open round after a restart of the scheduler, and repeats nothing', async () => {
-    for (const runner of plane.runners) runner.takesMs = 3_000;
-    const task = await plane.create(netReaches, netReach('restarted', { schedule: { intervalSeconds: 5, roundNumber: 2 } }));
+    for (const runner of plane.runners) runner.takesMs = 1_500;
+    const task = await plane.create(netReaches, netReach('restarted', { schedule: { intervalSeconds: 4, roundNumber: 2 } }));
     await eventually(() => plane.ran(task.metadata.uid).length === 2);
     await plane.halt('scheduler');
     await plane.run('scheduler');
@@ -114,5 +120,97 @@ describe('rounds, from a task to its status', () => {
     await plane.runners[1]?.start();
     await eventually(async () => expect(await status('wiped')).toMatchObject({ finish: true, lastRoundStatus: 'succeed' }), { within: 30_000 });
     expect(plane.ran(task.metadata.uid).map(({ runner }) => runner).sort()).toEqual(['runner-1', 'runner-2']);
+  });
+
+  it('records a round as missed when nothing could run it, and goes on with the next', async () => {
+    const task = await plane.create(netReaches, netReach('missed', { schedule: { intervalSeconds: 4, roundTimeoutSeconds: 2, roundNumber: 3 } }));
+    await eventually(async () => expect(await status('missed')).toMatchObject({ doneRound: 1 }));
+    await plane.halt('scheduler');
+    const created = Date.parse(task.metadata.creationTimestamp);
+    await eventually(() => Date.now() > created + 6_200, { within: 10_000, every: 100 });
+    await plane.run('scheduler');
+    await eventually(async () => expect(await status('missed')).toMatchObject({ doneRound: 2, lastRoundStatus: 'fail', finish: false }));
+    await eventually(async () => expect(await status('missed')).toMatchObject({ doneRound: 3, lastRoundStatus: 'succeed', finish: true }), { within: 10_000 });
+    const rounds = await plane.rounds(task.metadata.uid);
+    expect(rounds.map(({ spec }) => [spec.number, spec.trigger, Date.parse(spec.startTime) - created])).toEqual([[1, 'schedule', 0], [2, 'missed', 4_000], [3, 'schedule', 8_000]]);
+    expect(plane.ran(task.metadata.uid).some(({ order }) => order.round === 2)).toBe(false);
+    expect((await plane.list('events')).some((event) => event.metadata.name.startsWith('missed.roundmissed.'))).toBe(true);
+  });
+
+  it('lists a silent runner as missing, and has it back when it is heard again', async () => {
+    const [, second] = plane.runners;
+    const ready = async (): Promise<boolean | undefined> => ((await plane.get('runners.roundsman.io', 'runner-2', '')).status as { ready?: boolean }).ready;
+    second!.silent = true;
+    await eventually(async () => expect(await ready()).toBe(false), { within: 8_000 });
+    const task = await plane.create(netReaches, netReach('silent', {}));
+    await eventually(async () => expect(await status('silent')).toMatchObject({ finish: true, lastRoundStatus: 'fail' }));
+    expect((await plane.rounds(task.metadata.uid))[0]?.spec.runners).toEqual([{ runner: 'runner-1', node: 'node-1' }, { runner: 'runner-2', node: 'node-2', notReady: 'no heartbeat for 1.5 s' }]);
+    expect((await status('silent')).history?.[0]).toMatchObject({ succeedAgentNodeList: ['node-1'], notReportAgentNodeList: ['node-2'] });
+    expect(plane.ran(task.metadata.uid)[0]?.order.targets.map(({ id }) => id)).toEqual(['endpoint/v4/node-1']);
+    second!.silent = false;
+    await eventually(async () => expect(await ready()).toBe(true));
+    await eventually(async () => expect((await plane.list('events')).map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining([expect.stringMatching(/^runner-2\.runnerlost\./), expect.stringMatching(/^runner-2\.runnerready\./)])));
+  });
+
+  it('waits for a first runner, then runs at once', async () => {
+    for (const runner of plane.runners) runner.silent = true;
+    await eventually(async () => expect((await plane.list('runners.roundsman.io')).map((object) => (object.status as { ready?: boolean }).ready)).toEqual([false, false]), { within: 8_000 });
+    const task = await plane.create(netReaches, netReach('early', {}));
+    await eventually(async () => expect(condition(await status('early'), 'Scheduled')).toBe('True'));
+    expect(await plane.rounds(task.metadata.uid)).toEqual([]);
+    plane.runners[0]!.silent = false;
+    await eventually(() => plane.ran(task.metadata.uid).length === 1);
+    plane.runners[1]!.silent = false;
+    await eventually(async () => expect((await plane.list('runners.roundsman.io')).map((object) => (object.status as { ready?: boolean }).ready)).toEqual([true, true]));
+  });
+
+  it('keeps a Node from the heartbeats of its agent, of unknown readiness when they stop', async () => {
+    const agent = await plane.nats.connect('agent-node-1');
+    const beat = (): void =>
+      agent.publish(messages.nodeBeat, { node: 'node-1' }, {
+        node: 'node-1', instance: 'i', sentAt: new Date().toISOString(), addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], capacity: { cpu: '2' }, allocatable: { cpu: '2' },
+        nodeInfo: { kubeletVersion: 'v0.1.0' }, labels: { 'kubernetes.io/hostname': 'node-1' }, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
+      });
+    const node = () => plane.get('nodes', 'node-1', '');
+    const ready = async (): Promise<string | undefined> => ((await node()).status as { conditions: { type: string; status: string }[] }).conditions.find(({ type }) => type === 'Ready')?.status;
+    const timer = setInterval(beat, 200);
+    await eventually(async () => expect(await ready()).toBe('True'));
+    const { metadata } = await plane.edit('nodes', 'node-1', (object) => (object.metadata.labels = { ...object.metadata.labels, zone: 'a' }));
+    expect(metadata.labels).toEqual({ 'kubernetes.io/hostname': 'node-1', zone: 'a' });
+    const { resourceVersion } = (await node()).metadata;
+    const since = Date.now();
+    await eventually(() => Date.now() - since > 1_200, { every: 100 });
+    expect((await node()).metadata).toMatchObject({ resourceVersion, labels: { zone: 'a' } });
+    clearInterval(timer);
+    await eventually(async () => expect(await ready()).toBe('Unknown'));
+    expect((await plane.list('events')).map((event) => event.metadata.name)).toEqual(expect.arrayContaining([expect.stringMatching(/^node-1\.registerednode/), expect.stringMatching(/^node-1\.nodenotready/)]));
+  });
+
+  it('keeps the newest ten rounds of a task', async () => {
+    const task = await plane.create(netReaches, netReach('long', {}));
+    await eventually(async () => (await status('long')).doneRound === 1);
+    for (let number = 2; number <= 13; number++) {
+      await plane.edit(netReaches, 'long', ({ metadata }) => (metadata.annotations = { [taskAnnotations.runNow]: String(number) }));
+      await eventually(async () => (await status('long')).doneRound === number);
+    }
+    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map(({ spec }) => spec.number)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12, 13]));
+    expect(await status('long')).toMatchObject({ expectedRound: 13, doneRound: 13, finish: true });
+    expect((await status('long')).history).toHaveLength(10);
+  });
+
+  it('has a standby go on when the leader ends, and Postgres come back from a crash', async () => {
+    await plane.run('scheduler', 'scheduler-2');
+    await plane.run('controllers', 'controllers-2');
+    expect(await plane.metric('scheduler-2', 'roundsman_scheduler_leading')).toBe(0);
+    const task = await plane.create(netReaches, netReach('handed-over', { schedule: { intervalSeconds: 3, roundNumber: 3 } }));
+    await eventually(async () => expect(await status('handed-over')).toMatchObject({ doneRound: 1 }));
+    await plane.halt('scheduler');
+    await plane.halt('controllers');
+    await eventually(async () => expect(await status('handed-over')).toMatchObject({ doneRound: 2 }), { within: 10_000 });
+    expect(await plane.metric('scheduler-2', 'roundsman_scheduler_leading')).toBe(1);
+    await plane.postgres.restart();
+    await eventually(async () => expect(await status('handed-over')).toMatchObject({ doneRound: 3, finish: true, lastRoundStatus: 'succeed' }), { within: 20_000 });
+    expect(plane.ran(task.metadata.uid).map(({ runner, order }) => `${runner}/${order.round}`).sort()).toEqual(['runner-1/1', 'runner-1/2', 'runner-1/3', 'runner-2/1', 'runner-2/2', 'runner-2/3']);
+    await eventually(() => expect(plane.problems()).toEqual([]), { within: 10_000 });
   });
 });

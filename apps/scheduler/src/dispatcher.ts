@@ -50,9 +50,9 @@ export class Dispatcher {
     const nowMs = Date.now();
     const startMs = Date.parse(spec.startTime);
     const deadlineMs = Date.parse(spec.deadline);
-    if (nowMs < startMs) return { againAfterMs: startMs - nowMs };
     // From the deadline on it is the reporter's business.
     if (nowMs >= deadlineMs) return undefined;
+    // Also ahead of its start: the runner waits for that, so the way to it costs nothing.
     await this.#publish(key, spec, startMs, nowMs);
     return { againAfterMs: Math.min(republishMs, deadlineMs - Date.now()) };
   };
@@ -63,7 +63,7 @@ export class Dispatcher {
     this.#sent.set(key, spec);
     const { taskRef, number } = spec;
     const peers = peersOf(spec, (runner) => caches.runners.get(undefined, runner));
-    const attempt = `${this.#epoch}-${Math.floor((nowMs - startMs) / republishMs)}`;
+    const attempt = `${this.#epoch}-${Math.floor(nowMs / republishMs)}`;
     const sent = await Promise.allSettled(
       spec.runners
         .filter(({ runner, notReady }) => notReady === undefined && !running.runs(runner, taskRef.uid, number))
@@ -77,7 +77,7 @@ export class Dispatcher {
     for (const outcome of sent) if (outcome.status === 'rejected') throw outcome.reason;
     if (!first) return;
     const lateMs = Date.now() - startMs;
-    onSent?.(lateMs / 1000);
+    onSent?.(Math.max(0, lateMs) / 1000);
     log.debug({ round: key, runners: spec.runners.length, lateMs }, 'work sent');
   }
 

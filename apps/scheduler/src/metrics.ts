@@ -19,7 +19,7 @@ export class SchedulerMetrics {
     const lateBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300];
     this.#rounds = new Counter({ name: 'roundsman_scheduler_rounds_total', help: 'Rounds made', labelNames: ['trigger'], registers });
     this.#late = new Histogram({ name: 'roundsman_scheduler_round_made_late_seconds', help: 'Making of a round after its start; 0 when made in time', buckets: lateBuckets, registers });
-    this.#sent = new Histogram({ name: 'roundsman_scheduler_work_late_seconds', help: 'Work of a round in the stream, after its start', buckets: lateBuckets, registers });
+    this.#sent = new Histogram({ name: 'roundsman_scheduler_work_late_seconds', help: 'Work of a round in the stream, after its start; 0 when it was there in time', buckets: lateBuckets, registers });
     this.#looks = new Histogram({ name: 'roundsman_scheduler_reconcile_seconds', help: 'Duration of one reconcile', labelNames: ['loop', 'ok'], buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10], registers });
     const gauge = (name: string, help: string, value: () => number): void => {
       void new Gauge({

@@ -154,10 +154,13 @@ describe('planning rounds', () => {
     expect(made(planRound(asked, none, at(created + minute, { readyRunner: false, runNowSinceMs: created }))).trigger).toBe('run-now');
   });
 
-  it('takes the numbers from the status when all rounds were deleted', () => {
+  it('takes the numbers from the status when the newest rounds were deleted', () => {
     const task = taskOf({ schedule: '0 1', roundNumber: 4 });
     task.status = { doneRound: 3, expectedRound: 5, handledRunNow: 'v', observedGeneration: 1, history: [{ roundNumber: 3, status: 'succeed', startTimeStamp: new Date(created + 2 * minute).toISOString(), deadLineTimeStamp: '', succeedAgentNodeList: [], failedAgentNodeList: [], notReportAgentNodeList: [] }] };
-    expect(ledgerOf(task, [])).toEqual({ lastNumber: 3, scheduled: 2, lastScheduledMs: created + 2 * minute, handledRunNow: 'v', generation: 1 });
+    const ledger: Ledger = { lastNumber: 3, scheduled: 2, lastScheduledMs: created + 2 * minute, handledRunNow: 'v', generation: 1 };
+    expect(ledgerOf(task, [])).toEqual(ledger);
+    const older = objectOf(task, made(planRound(task, none, at(created))), 'succeed');
+    expect(ledgerOf(task, [older])).toEqual(ledger);
   });
 });
 

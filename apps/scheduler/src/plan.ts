@@ -2,7 +2,7 @@ import { firstStart, nextStart, roundTimeoutMs, taskAnnotations, timingOf, total
 import type { Task } from './caches.ts';
 
 export interface PlanSettings {
-  /** A Round is made so long before its start, so that its work can leave exactly then. */
+  /** A Round is made so long before its start, so that its runners have the work when it starts. */
   readonly leadMs: number;
   /** How long after its start a round waits for the first ready runner before it is run with all of them missing. */
   readonly noRunnerWaitMs: number;
@@ -11,7 +11,7 @@ export interface PlanSettings {
   /** Missed rounds recorded one by one after an outage; older ones are only counted. */
   readonly maxMissed: number;
 }
-export const defaultPlanSettings: PlanSettings = { leadMs: 300, noRunnerWaitMs: 30_000, lateMs: 5_000, maxMissed: 10 };
+export const defaultPlanSettings: PlanSettings = { leadMs: 500, noRunnerWaitMs: 30_000, lateMs: 5_000, maxMissed: 10 };
 
 export interface PlannedRound {
   readonly number: number;

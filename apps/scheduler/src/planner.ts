@@ -7,6 +7,9 @@ import { planRound, type PlannedRound, type PlanSettings } from './plan.ts';
 import { cancelAsked, roundObject } from './round-object.ts';
 import { cancelRound } from './cancel.ts';
 
+/** An intake that died took the request with it; a round should not be late because of that. */
+const writeTimeoutMs = 3_000;
+
 export interface PlannerOptions {
   readonly bus: Bus;
   readonly caches: Caches;
@@ -81,7 +84,7 @@ export class Planner {
     const resource = caches.rounds.resource;
     let stored: Round;
     try {
-      const reply = await bus.request(messages.write, {}, { operation: 'create', resource, namespace: namespace as string, name: name as string, object: object as unknown as Record<string, unknown> });
+      const reply = await bus.request(messages.write, {}, { operation: 'create', resource, namespace: namespace as string, name: name as string, object: object as unknown as Record<string, unknown> }, { timeoutMs: writeTimeoutMs });
       stored = reply.object as unknown as Round;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 409)) throw error;

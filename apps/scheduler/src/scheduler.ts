@@ -69,7 +69,8 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
 
     const loop = (name: string, reconcile: (key: string) => Promise<{ againAfterMs?: number } | void>, keys: () => string[], concurrency: number): Controller =>
       new Controller({ name, reconcile, keys, concurrency, log, backOff: { baseMs: 50, maxMs: 5_000 }, onLook: (seconds, ok) => this.#metrics.look(name, seconds, ok) });
-    const tasks = loop('tasks', planner.reconcile, () => [...caches.tasks.values()].flatMap((informer) => informer.list().map(({ kind, metadata }) => taskKey(kind, metadata.namespace, metadata.name))), 8);
+    const taskKeys = (): string[] => [...caches.tasks.values()].flatMap((informer) => informer.list().map(({ kind, metadata }) => taskKey(kind, metadata.namespace, metadata.name)));
+    const tasks = loop('tasks', planner.reconcile, taskKeys, 8);
     const rounds = loop('rounds', dispatcher.reconcile, () => openRoundKeys(caches), 16);
     const consumers = loop('consumers', workStream.reconcile, () => caches.runners.list().map(({ metadata }) => metadata.name), 4);
     const sweeps = loop('sweep', async () => (await workStream.sweep(), { againAfterMs: config.sweepMs }), () => ['work'], 1);
@@ -93,6 +94,8 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
       onReconnect(bus, () => {
         // The server may have come back with an empty store.
         dispatcher.renew();
+        // Whoever failed meanwhile should not wait for the end of its back-off.
+        for (const key of taskKeys()) tasks.wake(key);
         for (const { metadata } of caches.runners.list()) consumers.wake(metadata.name);
         for (const key of openRoundKeys(caches)) rounds.wake(key);
       }),

@@ -34,11 +34,12 @@ export function totalRounds(schedule: AnyTaskSpec['schedule']): number {
   return total < 0 ? Number.POSITIVE_INFINITY : total;
 }
 
-/** From the task's Rounds; from its status when somebody has deleted them all, so that no number is ever used twice. */
+/** From the task's Rounds; from its status when somebody has deleted the newest of them, so that no number is ever used twice. */
 export function ledgerOf(task: AnyTask, rounds: readonly Round[]): Ledger {
   let last: Round | undefined;
   for (const round of rounds) if (last === undefined || round.spec.number > last.spec.number) last = round;
-  if (last === undefined) return ledgerOfStatus(task);
+  const fromStatus = ledgerOfStatus(task);
+  if (last === undefined || fromStatus.lastNumber > last.spec.number) return fromStatus;
   const annotations = last.metadata.annotations ?? {};
   const start = annotations[roundAnnotations.lastScheduledStart];
   return {
