@@ -246,6 +246,19 @@ describe('every role', () => {
     for (const name of columns) expect([name, at(name).health().violations]).toEqual([name, []]);
   });
 
+  it('lets a person use any NATS program with the default inbox', async () => {
+    const person = await connect({ servers: nats.url, authenticator: nkeyAuthenticator(new TextEncoder().encode(nats.seed('operator'))) });
+    expect((await person.request('rounds.v1.svc.intake.get', '{"resource":"nodes","name":"n"}')).json()).toEqual(node);
+    const services = new Set<string>();
+    for await (const reply of await person.requestMany('$SRV.PING', '', { strategy: 'timer', maxWait: 300 })) services.add(reply.json<{ name: string }>().name);
+    expect([...services].sort()).toEqual(['intake', 'reporter', 'scheduler']);
+    const listed = (await person.request('$JS.API.STREAM.NAMES', '')).json<{ streams: string[] }>();
+    expect(listed.streams.sort()).toEqual(['DLQ', 'REPORT', 'RESULT', 'WORK']);
+    const stored = (await person.request('$JS.API.STREAM.MSG.GET.REPORT', '{"last_by_subj":"rounds.v1.report.>"}')).json<{ message: { data: string } }>();
+    expect(JSON.parse(Buffer.from(stored.message.data, 'base64').toString())).toMatchObject({ taskUid: 'u', round: 1 });
+    await person.close();
+  });
+
   it('shows a violation in its health, and fails at once where there is an answer to wait for', async () => {
     const runner = at('runner-r.1');
     runner.publish(messages.nodeBeat, { node: 'n.2' }, { node: 'n.2', instance: 'i', sentAt: order.roundStart, addresses: [], capacity: {}, allocatable: {}, nodeInfo: {}, labels: {}, conditions: [] });
