@@ -1,5 +1,6 @@
 import { ApiError, badRequest } from '@roundsman/api';
 import { parseDocument, type Document } from 'yaml';
+import { jsonErrorOffset } from './json-position.ts';
 
 /** A parsed request body and what strict clients want to hear about its text. */
 export interface Body {
@@ -48,12 +49,12 @@ function parseJson(text: string): unknown {
   if (text.trim() === '') throw badRequest('the body is empty; send an object as JSON or YAML');
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const message = (error as Error).message;
-    if (/line \d+ column \d+/.test(message)) throw badRequest(`broken JSON: ${message}`);
-    const offset = Number(/position (\d+)/.exec(message)?.[1] ?? text.length);
+  } catch {
+    // The engine's own words may quote the body, which may hold secrets, and do not always say where.
+    const offset = jsonErrorOffset(text);
     const before = text.slice(0, offset).split('\n');
-    throw badRequest(`broken JSON: ${message} (line ${before.length} column ${(before.at(-1) as string).length + 1})`);
+    const what = offset >= text.length ? 'it ends too early' : `${JSON.stringify(text[offset])} cannot stand`;
+    throw badRequest(`broken JSON: ${what} at line ${before.length}, column ${(before.at(-1) as string).length + 1}`);
   }
 }
 
@@ -64,6 +65,7 @@ function parseYaml(text: string): unknown {
   if (error) {
     const at = error.linePos?.[0];
     const first = error.message.split('\n')[0] as string;
+    if (first.includes('call stack')) throw tooDeep();
     // The library's own sentence already ends in "at line L, column C:".
     throw badRequest(`broken YAML: ${first.replace(/:$/, '')}${at && !first.includes(' line ') ? ` at line ${at.line}, column ${at.col}` : ''}`);
   }
@@ -80,16 +82,18 @@ function readDocument(text: string): Document.Parsed {
     return parseDocument(text, { uniqueKeys: true, stringKeys: true, prettyErrors: true });
   } catch (error) {
     // The parser recurses; only nesting far beyond ours exhausts the stack.
-    if (error instanceof RangeError) throw badRequest(`the body is nested deeper than ${maxDepth} levels`);
+    if (error instanceof RangeError) throw tooDeep();
     throw error;
   }
 }
+
+const tooDeep = (): Error => badRequest(`the body is nested deeper than ${maxDepth} levels`);
 
 /** Refuses what would hurt whoever walks the value: deep nesting, and keys that reach a prototype. */
 function checked(value: unknown): unknown {
   const walk = (node: unknown, depth: number): void => {
     if (typeof node !== 'object' || node === null) return;
-    if (depth > maxDepth) throw badRequest(`the body is nested deeper than ${maxDepth} levels`);
+    if (depth > maxDepth) throw tooDeep();
     if (Array.isArray(node)) {
       for (const item of node) walk(item, depth + 1);
       return;

@@ -20,8 +20,14 @@ export function applyConfiguration(live: JsonObject | undefined, configuration: 
 
   const result = structuredClone(mergeApplied(live ?? {}, configuration, [])) as JsonObject;
   const elsewhere = others.reduce((sum, { fields }) => union(sum, fields), new Set<string>());
-  for (const path of [...(mine?.fields ?? [])].sort((a, b) => b.length - a.length)) {
-    if (!applied.has(path) && !isOwned(path, elsewhere) && !isOwned(path, applied)) removeAt(result, stepsOf(path));
+  // Short paths first: an item goes whole, while its key still tells which one it is.
+  for (const path of [...(mine?.fields ?? [])].sort((a, b) => a.length - b.length)) {
+    if (applied.has(path) || isOwned(path, elsewhere) || isOwned(path, applied)) continue;
+    const steps = stepsOf(path);
+    const value = valueAt(result, steps);
+    // What was owned as an empty object has got members since: not ours.
+    if ((steps.at(-1) as string).startsWith('f:') && isObject(value) && Object.keys(value).length > 0) continue;
+    removeAt(result, steps);
   }
   const same = mine !== undefined && isDeepStrictEqual(mine.fields, applied);
   const { manager, apiVersion, subresource, now } = writer;
