@@ -274,6 +274,27 @@ describe('when the server dies', () => {
     await eventually(() => expect(bus.health().connected).toBe(true));
   });
 
+  it('keeps no more than it should for a server that stands still, and goes on when it moves again', async () => {
+    const reason = 'x'.repeat(1 << 20);
+    const before = bus.health().counts?.dropped ?? 0;
+    let heard = 0;
+    await kept(bus.subscribe(messages.nodeCancel, {}, () => void (heard += 1)));
+    nats.pause();
+    try {
+      for (let count = 0; count < 100; count += 1) {
+        bus.publish(messages.nodeCancel, { node: 'n' }, { taskUid: 'u', reason });
+        if (count % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(bus.health()).toMatchObject({ connected: true });
+      expect((bus.health().counts?.dropped ?? 0) - before).toBe(100 - 63);
+      await expect(bus.append(messages.work, workParams(1), { ...work(1), task: reason }, { msgId: 'much' })).rejects.toThrow(/does not keep up/);
+    } finally {
+      nats.resume();
+    }
+    await eventually(() => expect(heard).toBe(63), { within: 20_000 });
+    await eventually(async () => expect(await append(2)).toMatchObject({ duplicate: false }));
+  });
+
   it('fails a request that is under way when the connection breaks', async () => {
     const server = await nats.connect('intake');
     let asked = false;

@@ -26,6 +26,9 @@ export interface TestNats {
   /** Ends the server as a crash would; `restart` brings it back on the same port with the same store. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   restart(): Promise<void>;
+  /** Stops the process in its tracks: connections stay, nothing is read or answered, until `resume`. */
+  pause(): void;
+  resume(): void;
   /** Kills the server, empties its store, starts it again: what JetStream held is gone. */
   wipe(): Promise<void>;
   /** Restarts it with new keys for all identities: those given out so far are refused. */
@@ -109,6 +112,8 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
       await kill();
       await up();
     },
+    pause: () => server?.signal('SIGSTOP'),
+    resume: () => server?.signal('SIGCONT'),
     wipe: async () => {
       await kill();
       rmSync(storeDir, { recursive: true, force: true });

@@ -83,6 +83,11 @@ export class ServerProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  /** To the server itself, which lives on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    process.kill(this.#pid, signal);
+  }
+
   /** Sends the signal to the server itself and waits until it is gone. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     if (!this.running) return;
