@@ -1,1 +1,1 @@
-export {};
+export { serviceNames, controlPlane } from './services.ts';

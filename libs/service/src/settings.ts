@@ -26,6 +26,8 @@ export const processSettings = [
   'ROUNDSMAN_LOG_LEVEL',
   'ROUNDSMAN_LOG_FORMAT',
   'ROUNDSMAN_QUIET',
+  'ROUNDSMAN_CACHE',
+  'ROUNDSMAN_NATS_SERVER',
 ] as const;
 
 /** The keys of an object schema, also behind default, optional, pipe and transform. */

@@ -1,0 +1,3 @@
+export async function demo(): Promise<void> {
+  throw new Error('written next');
+}

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { Home } from '../home.ts';
+import { endLeftovers } from '../leftovers.ts';
+import { holderOf, releaseHome, takeHome } from '../lock.ts';
+import { alive, end } from '../processes.ts';
+import { UserError } from '../user-error.ts';
+
+/** Longer than the supervisor's own bound: it stops services, then NATS and Postgres. */
+const stopWithinMs = 30_000;
+
+export async function down(options: { readonly purge?: boolean }): Promise<void> {
+  const home = new Home();
+  if (!existsSync(home.path)) return say(`Nothing to stop: there is no ${home.path}.`);
+  if (!home.ours) throw new UserError(`${home.path} is not a home of Roundsman`, 'Set ROUNDSMAN_HOME to the one you mean.');
+  const holder = holderOf(home);
+  const ran = holder !== undefined && alive(holder);
+  if (ran) await end([holder], 'SIGTERM', stopWithinMs);
+  const taken = takeHome(home);
+  if (taken) throw new UserError(`process ${taken.pid} has just taken ${home.path}`, 'Run the command again in a moment.');
+  try {
+    const left = await endLeftovers(home);
+    const state = home.state();
+    if (state && (state.phase !== 'stopped' || left.length > 0)) home.saveState({ ...state, phase: 'stopped', processes: [] });
+    if (options.purge) home.purge();
+    const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
+    say(`${ended}${options.purge ? ` Removed ${home.path}.` : ''}`);
+  } finally {
+    releaseHome(home);
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

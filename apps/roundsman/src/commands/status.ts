@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { clusterProblems, GatewayClient } from '../gateway-client.ts';
+import { Home } from '../home.ts';
+import { leftovers } from '../leftovers.ts';
+import { alive } from '../processes.ts';
+
+/** What `--json` prints. Names stay: scripts read them. */
+interface Status {
+  readonly home: string;
+  /** `ready`; `unwell`: it runs, something is not as it should be; `starting`; `killed`: its main process is gone, others still run; `stopped`. */
+  readonly state: 'ready' | 'unwell' | 'starting' | 'killed' | 'stopped';
+  readonly running: boolean;
+  readonly ready: boolean;
+  readonly version?: string;
+  readonly pid?: number;
+  readonly startedAt?: string;
+  readonly gateway?: string;
+  readonly nats?: string;
+  readonly natsMonitor?: string;
+  readonly postgres?: string;
+  readonly grafana?: string;
+  readonly kubeconfig?: string;
+  readonly nodes?: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** Prints it; sets the exit code: 0 ready, 1 not well, 3 not running. */
+export async function status(options: { readonly json?: boolean }): Promise<void> {
+  const found = await statusOf(new Home());
+  process.exitCode = found.state === 'ready' ? 0 : found.state === 'stopped' ? 3 : 1;
+  process.stdout.write(options.json ? `${JSON.stringify(found, undefined, 2)}\n` : inWords(found));
+}
+
+export async function statusOf(home: Home): Promise<Status> {
+  const state = existsSync(home.path) ? home.state() : undefined;
+  if (!state) return { home: home.path, state: 'stopped', running: false, ready: false, problems: [] };
+  const about = {
+    home: home.path,
+    version: state.version,
+    startedAt: state.startedAt,
+    gateway: state.gateway,
+    nats: state.nats,
+    ...(state.natsMonitor === undefined ? {} : { natsMonitor: state.natsMonitor }),
+    postgres: state.postgres,
+    grafana: state.grafana,
+    kubeconfig: home.kubeconfig,
+    nodes: state.nodes,
+  };
+  if (!alive(state.supervisor)) {
+    const left = leftovers(home);
+    if (left.length === 0) return { home: home.path, state: 'stopped', running: false, ready: false, version: state.version, problems: [] };
+    const problems = [`the main process (${state.supervisor.pid}) was killed; still running: ${left.map(({ name, pid }) => `${name} (${pid})`).join(', ')}; roundsman up or roundsman down ends them`];
+    return { ...about, state: 'killed', running: false, ready: false, problems };
+  }
+  const running = { ...about, running: true, pid: state.supervisor.pid };
+  if (state.phase !== 'ready') return { ...running, state: 'starting', ready: false, problems: [`it is ${state.phase}`] };
+  const client = new GatewayClient(state.gateway, home.token(() => ''));
+  const problems = await Promise.all([client.problems(), clusterProblems(client, state.nodes)]).then(
+    (both) => both.flat(),
+    (error: unknown) => [`the gateway does not answer: ${(error as Error).message}`],
+  );
+  return { ...running, state: problems.length === 0 ? 'ready' : 'unwell', ready: problems.length === 0, problems };
+}
+
+function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems }: Status): string {
+  const where = ` (${home})`;
+  if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up\n`;
+  const lines = problems.map((problem) => `  ${problem}\n`).join('');
+  if (state === 'killed') return `Roundsman was killed${where}:\n${lines}`;
+  const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
+  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${lines}`;
+}

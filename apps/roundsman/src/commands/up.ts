@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process';
+import { closeSync, createWriteStream, openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { howToUse } from '../access.ts';
+import { Home, type State } from '../home.ts';
+import { endLeftovers } from '../leftovers.ts';
+import { holderOf, releaseHome, takeHome } from '../lock.ts';
+import { alive } from '../processes.ts';
+import { tail } from '../server-process.ts';
+import { UserError } from '../user-error.ts';
+
+export interface UpOptions {
+  readonly nodes: number;
+  readonly detach?: boolean;
+  readonly port?: number;
+  readonly natsPort?: number;
+  readonly postgresPort?: number;
+}
+
+/** Set for the process in the background: it reports over descriptor 3. */
+const backgroundMark = 'ROUNDSMAN_BACKGROUND';
+/** Node flags of a supervisor: it idles most of its life; small young generation, code favoured for size. */
+export const supervisorFlags = ['--max-semi-space-size=1', '--optimize-for-size', '--disable-warning=ExperimentalWarning'];
+
+type Progress = { say: string } | { ready: State } | { failed: string; hint?: string };
+
+export async function up(options: UpOptions): Promise<void> {
+  const home = new Home();
+  home.create();
+  const running = await runningState(home);
+  if (running) {
+    process.stdout.write(`Roundsman runs already (process ${running.supervisor.pid}, ${running.nodes.length} nodes).\n${howToUse(home, running)}`);
+    return;
+  }
+  if (options.detach && process.env[backgroundMark] !== '1') await inBackground(home, options);
+  else await inThisProcess(home, options);
+}
+
+/** Of a home that somebody has taken: waits until it is ready. Undefined when nobody has it. */
+async function runningState(home: Home): Promise<State | undefined> {
+  for (let told = false; ; ) {
+    const holder = holderOf(home);
+    if (!holder || !alive(holder)) return undefined;
+    const state = home.state();
+    if (state?.phase === 'ready' && state.supervisor.pid === holder.pid) return state;
+    if (!told) process.stderr.write(`Another process (${holder.pid}) is starting or stopping Roundsman in ${home.path}; waiting for it ...\n`);
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function inThisProcess(home: Home, options: UpOptions): Promise<void> {
+  const tell = reporter();
+  const holder = takeHome(home);
+  if (holder) throw new UserError(`process ${holder.pid} has ${home.path}`, 'Run the command again in a moment.');
+  const { Supervisor } = await import('../supervisor.ts');
+  let ending: Promise<never> | undefined;
+  const end = (code: number): Promise<never> => (ending ??= stopAndExit(code));
+  const supervisor = new Supervisor({
+    home,
+    nodes: options.nodes,
+    ports: { gateway: options.port, nats: options.natsPort, postgres: options.postgresPort },
+    say: (text) => tell({ say: text }),
+    onFatal: (error) => {
+      process.stderr.write(`roundsman: ${error.message}; stopping\n`);
+      void end(1);
+    },
+  });
+  async function stopAndExit(code: number): Promise<never> {
+    const problem = await supervisor.stop().then(() => undefined, (error: unknown) => error as Error);
+    if (problem) process.stderr.write(`roundsman: did not stop cleanly: ${problem.message}\n`);
+    releaseHome(home);
+    process.exit(problem ? 1 : code);
+  }
+  let signals = 0;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      signals += 1;
+      // A terminal sends one to us and npm hands on another: only a person who insists gets the hard way.
+      if (signals === 1 && !options.detach) process.stderr.write('\nStopping ...\n');
+      if (signals > 4) process.exit(130);
+      void end(0);
+    });
+  }
+  for (const [event, words] of [['unhandledRejection', 'a promise was rejected and nobody handled it'], ['uncaughtException', 'an error was thrown and nobody caught it']] as const) {
+    process.on(event, (error: unknown) => {
+      supervisor.log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, words);
+      void end(1);
+    });
+  }
+  try {
+    const left = await endLeftovers(home);
+    if (left.length > 0) tell({ say: `Ended ${left.length} processes that a killed Roundsman had left behind.` });
+    tell({ ready: await supervisor.start() });
+  } catch (error) {
+    releaseHome(home);
+    if (ending) return await ending;
+    const failure = error as Error;
+    if (process.env[backgroundMark] !== '1') throw new UserError(`cannot start: ${failure.message}`, failure instanceof UserError ? failure.hint : `See ${home.file('logs')}`, { cause: error });
+    tell({ failed: failure.message, ...(failure instanceof UserError && failure.hint ? { hint: failure.hint } : {}) });
+    process.exit(1);
+  }
+
+  /** To the terminal, or to the process that waits for us. */
+  function reporter(): (progress: Progress) => void {
+    if (process.env[backgroundMark] === '1') {
+      const pipe = createWriteStream('', { fd: 3 });
+      pipe.on('error', () => undefined);
+      return (progress) => {
+        pipe.write(`${JSON.stringify(progress)}\n`);
+        if ('ready' in progress) pipe.end();
+      };
+    }
+    return (progress) => {
+      if ('say' in progress) process.stderr.write(`${progress.say}\n`);
+      else if ('ready' in progress) process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}\nCtrl-C stops it.\n`);
+    };
+  }
+}
+
+async function inBackground(home: Home, options: UpOptions): Promise<void> {
+  const logFile = home.file('logs', 'supervisor.log');
+  const log = openSync(logFile, 'a', 0o600);
+  const flags = [['--nodes', options.nodes], ['--port', options.port], ['--nats-port', options.natsPort], ['--postgres-port', options.postgresPort]];
+  const args = flags.flatMap(([flag, value]) => (value === undefined ? [] : [String(flag), String(value)]));
+  const child = spawn(process.execPath, [...supervisorFlags, fileURLToPath(new URL('../main.js', import.meta.url)), 'up', '--detach', ...args], {
+    detached: true,
+    stdio: ['ignore', log, log, 'pipe'],
+    cwd: '/',
+    env: { ...process.env, ROUNDSMAN_HOME: home.path, [backgroundMark]: '1' },
+  });
+  closeSync(log);
+  const interrupt = (): void => void child.kill('SIGTERM');
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+  const pipe = child.stdio[3] as Readable;
+  for await (const line of createInterface({ input: pipe })) {
+    const progress = JSON.parse(line) as Progress;
+    if ('say' in progress) process.stderr.write(`${progress.say}\n`);
+    else if ('failed' in progress) {
+      await exited;
+      throw new UserError(`cannot start: ${progress.failed}`, progress.hint ?? `${home.file('logs', 'roundsman.log')} ends with:\n${tail(home.file('logs', 'roundsman.log'))}`);
+    } else {
+      process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}`);
+      child.unref();
+      process.exit(0);
+    }
+  }
+  const code = await exited;
+  if (code === 0) throw new UserError('stopped before it was ready', undefined, { exitCode: 130 });
+  throw new UserError(`cannot start: the process in the background ended with code ${code}`, `${logFile} ends with:\n${tail(logFile)}`);
+}
+
+function readyLine(state: State): string {
+  const seconds = (Date.parse(state.readyAt ?? state.startedAt) - Date.parse(state.startedAt)) / 1000;
+  return `Roundsman is up: ${state.nodes.length} nodes and their runners, ready in ${seconds.toFixed(1)} s.`;
+}

@@ -1,0 +1,88 @@
+/** A Kubernetes object as far as the command line reads it. */
+export interface Seen {
+  readonly kind?: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid?: string };
+  readonly spec?: Record<string, unknown>;
+  readonly status?: Record<string, unknown> & { readonly conditions?: readonly { type: string; status: string; message?: string }[]; readonly ready?: boolean; readonly reason?: string };
+}
+
+/** An answer of the gateway that is an error; the message is for people. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The gateway over plain HTTP from this machine. */
+export class GatewayClient {
+  readonly #token: string;
+  constructor(
+    readonly url: string,
+    token: string,
+  ) {
+    this.#token = token;
+  }
+
+  async get<T>(path: string): Promise<T> {
+    return (await this.#fetch(path, {})) as T;
+  }
+
+  async list(path: string): Promise<Seen[]> {
+    return (await this.get<{ items: Seen[] }>(path)).items;
+  }
+
+  async create(path: string, manifest: string): Promise<Seen> {
+    return (await this.#fetch(path, { method: 'POST', body: manifest, headers: { 'content-type': 'application/yaml' } })) as Seen;
+  }
+
+  /** Which checks do not hold; empty when ready. */
+  async problems(): Promise<string[]> {
+    const response = await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(5_000) });
+    const report = (await response.json()) as { checks?: { name: string; problem?: string }[] };
+    return (report.checks ?? []).flatMap(({ name, problem }) => (problem === undefined ? [] : [`${name}: ${problem}`]));
+  }
+
+  /** Server-sent events of every task until the signal aborts. Rejects when the stream breaks. */
+  async *events(path: string, signal: AbortSignal): AsyncGenerator<{ event: string; data: unknown }> {
+    const response = await fetch(this.url + path, { headers: { ...this.#auth(), accept: 'text/event-stream' }, signal });
+    if (!response.ok || !response.body) throw new GatewayError(response.status, `${path}: ${response.status}`);
+    let rest = '';
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      const blocks = (rest + chunk).split('\n\n');
+      rest = blocks.pop()!;
+      for (const block of blocks) {
+        const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+        const data = fields.get('data');
+        if (data !== undefined) yield { event: fields.get('event') ?? 'message', data: JSON.parse(data) };
+      }
+    }
+  }
+
+  #auth(): Record<string, string> {
+    return { authorization: `Bearer ${this.#token}` };
+  }
+
+  async #fetch(path: string, init: RequestInit & { headers?: Record<string, string> }): Promise<unknown> {
+    const response = await fetch(this.url + path, { ...init, headers: { ...this.#auth(), accept: 'application/json', ...init.headers }, signal: AbortSignal.timeout(15_000) });
+    const body = (await response.json().catch(() => ({}))) as { message?: string };
+    if (!response.ok) throw new GatewayError(response.status, body.message ?? `${path}: HTTP ${response.status}`);
+    return body;
+  }
+}
+
+/** What keeps the cluster from being ready; empty when all nodes and their runners are. */
+export async function clusterProblems(client: GatewayClient, nodes: readonly string[]): Promise<string[]> {
+  const [seenNodes, runners] = await Promise.all([client.list('/api/v1/nodes'), client.list('/apis/roundsman.io/v1/runners')]);
+  return nodes.flatMap((name) => {
+    const ready = seenNodes.find(({ metadata }) => metadata.name === name)?.status?.conditions?.find(({ type }) => type === 'Ready');
+    const runner = runners.find(({ status }) => status?.['node'] === name);
+    return [
+      ...(ready?.status === 'True' ? [] : [`node ${name}: ${ready?.message ?? 'not seen yet'}`]),
+      ...(runner?.status?.ready === true ? [] : [`runner of ${name}: ${runner?.status?.reason ?? 'not seen yet'}`]),
+    ];
+  });
+}

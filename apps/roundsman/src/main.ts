@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { serveSettings } from './serve-settings.ts';
+import { UserError } from './user-error.ts';
+import { version } from './version.ts';
+
+const integer = (least: number, most: number) => (text: string): number => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < least || value > most) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  return value;
+};
+const port = integer(1, 65_535);
+
+const program = new Command('roundsman')
+  .description('Makes the rounds of a cluster: tests reachability, HTTP and DNS from every node, and says what is broken.')
+  .version(version)
+  .showHelpAfterError('(roundsman --help shows what there is)')
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride();
+
+// Commands are loaded when they run: `status` must not pay for what `up` needs.
+program
+  .command('up')
+  .description('start the product here and stay; --detach leaves it running in the background')
+  .addOption(new Option('--nodes <n>', 'virtual nodes').default(3).argParser(integer(1, 50)))
+  .option('--detach', 'return when everything is ready')
+  .option('--port <port>', 'port of the gateway; a free one when not given', port)
+  .option('--nats-port <port>', 'port of NATS', port)
+  .option('--postgres-port <port>', 'port of Postgres', port)
+  .action(async (options) => (await import('./commands/up.ts')).up(options));
+program
+  .command('status')
+  .description('what runs, and whether it is well (exit code 0; 1 when it is not well; 3 when it does not run)')
+  .option('--json', 'for scripts')
+  .action(async (options) => (await import('./commands/status.ts')).status(options));
+program
+  .command('down')
+  .description('stop it')
+  .option('--purge', 'also remove its data, logs and keys')
+  .action(async (options) => (await import('./commands/down.ts')).down(options));
+program
+  .command('demo')
+  .description('a whole run in a temporary home: three nodes, three tasks, their reports')
+  .action(async () => (await import('./commands/demo.ts')).demo());
+program
+  .command('doctor')
+  .description('what this machine has and lacks (exit code 1 when something needed is missing)')
+  .option('--json', 'for scripts')
+  .action(async (options) => (await import('./commands/doctor.ts')).doctor(options));
+program
+  .command('serve')
+  .description('run services by name, settings from the environment')
+  .argument('<services>', 'one or more, separated by commas')
+  .addHelpText('after', serveSettings)
+  .action(async (names: string) => (await import('./serve.ts')).serve(names.split(',').map((name) => name.trim()).filter((name) => name !== '')));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = fail(error);
+  // What is half started must not keep a failed command alive.
+  process.exit();
+}
+
+/** Prints why, in words; the stack only where nobody foresaw the error. Returns the exit code. */
+function fail(error: unknown): number {
+  if (error instanceof Error && error.name === 'CommanderError') {
+    const code = (error as Error & { exitCode: number }).exitCode;
+    return code === 0 ? 0 : 2;
+  }
+  if (error instanceof UserError) {
+    process.stderr.write(`roundsman: ${error.message}\n${error.hint === undefined ? '' : `  ${error.hint}\n`}`);
+    return error.exitCode;
+  }
+  if (error instanceof Error && error.name === 'SettingsError') {
+    process.stderr.write(`roundsman: ${error.message}\n`);
+    return 2;
+  }
+  const known = error instanceof Error ? error : new Error(String(error));
+  process.stderr.write(`roundsman: ${known.message}\n${process.env['ROUNDSMAN_LOG_LEVEL'] === 'debug' ? `${known.stack}\n` : ''}`);
+  return 1;
+}

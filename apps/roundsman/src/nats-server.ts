@@ -1,0 +1,65 @@
+import { mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { agentIdentity, createCredential, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential } from '@roundsman/bus';
+import type { Home } from './home.ts';
+import type { NatsBinary } from './nats-binary.ts';
+import { runnerOf } from './nodes.ts';
+import { ServerProcess } from './server-process.ts';
+
+export interface NatsServer {
+  readonly process: ServerProcess;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Keys of every service, node and runner, made once and kept; further nodes get theirs when they are first asked for. */
+export async function identities(home: Home, nodes: readonly string[]): Promise<Credential[]> {
+  const folder = home.file('keys');
+  const wanted = [
+    ...serviceRoles.map(serviceIdentity),
+    serviceIdentity('operator'),
+    ...nodes.flatMap((node) => [agentIdentity(node), runnerIdentity(runnerOf(node), node)]),
+  ];
+  const have = new Map((await loadIdentities(folder)).map((one) => [one.name, one]));
+  const missing = wanted.filter(({ name }) => !have.has(name)).map(createCredential);
+  const all = [...have.values(), ...missing];
+  if (missing.length > 0) await saveIdentities(folder, all);
+  return all;
+}
+
+/** Starts NATS with the permissions of the identities; resolves when it greets a client. */
+export async function startNats(options: { home: Home; binary: NatsBinary; port: number; monitorPort: number; identities: readonly Credential[] }): Promise<NatsServer> {
+  const { home, binary, port, monitorPort } = options;
+  const storeDir = home.file('data', 'nats');
+  mkdirSync(storeDir, { recursive: true, mode: 0o700 });
+  home.write('data/nats.conf', renderServerConfig({ host: '127.0.0.1', port, httpPort: monitorPort, storeDir, identities: options.identities }));
+  const server = await ServerProcess.start({
+    name: 'nats',
+    command: binary.path,
+    args: ['-c', home.file('data', 'nats.conf')],
+    logFile: home.file('logs', 'nats.log'),
+    // A soft limit: the collector works harder before memory grows.
+    env: { ...process.env, GOMEMLIMIT: '48MiB', GOGC: '50' },
+  });
+  try {
+    await server.whenReady(() => greets(port), 20_000);
+  } catch (error) {
+    await server.stop([{ signal: 'SIGKILL', withinMs: 2_000 }]);
+    throw error;
+  }
+  return { process: server, url: `nats://127.0.0.1:${port}`, stop: () => server.stop([{ signal: 'SIGTERM', withinMs: 4_000 }, { signal: 'SIGKILL', withinMs: 2_000 }]) };
+}
+
+/** The server speaks first: its INFO line says that clients may connect. */
+function greets(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (ok: boolean): void => {
+      socket.destroy();
+      resolve(ok);
+    };
+    socket.once('data', () => end(true));
+    socket.once('error', () => end(false));
+    socket.setTimeout(1_000, () => end(false));
+  });
+}

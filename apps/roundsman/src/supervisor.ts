@@ -1,0 +1,231 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { existsSync, renameSync, statSync } from 'node:fs';
+import { connectBus } from '@roundsman/bus';
+import { makeLogger, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
+import { pino, type Logger } from 'pino';
+import { writeAccess } from './access.ts';
+import { clusterProblems, GatewayClient } from './gateway-client.ts';
+import type { Home, State } from './home.ts';
+import { bringNats } from './nats-binary.ts';
+import { identities, startNats, type NatsServer } from './nats-server.ts';
+import { nodeNames, runnerOf } from './nodes.ts';
+import { choosePorts } from './ports.ts';
+import { startPostgres, type PostgresServer } from './postgres-server.ts';
+import { descendants, record } from './processes.ts';
+import { formatOf, levelOf } from './serve.ts';
+import { controlPlane, loadServices } from './services.ts';
+import { version } from './version.ts';
+
+export interface SuperviseOptions {
+  readonly home: Home;
+  readonly nodes: number;
+  readonly ports: { readonly gateway?: number | undefined; readonly nats?: number | undefined; readonly postgres?: number | undefined };
+  /** Told what is being done, for people. */
+  readonly say: (text: string) => void;
+  /** Something that cannot be mended ended while running. `stop` has not been called yet. */
+  readonly onFatal: (error: Error) => void;
+}
+
+const readyWithinMs = 60_000;
+const maxLogBytes = 16 << 20;
+
+/**
+ * Everything of one home: Postgres and NATS as children, the control plane and the node agents in this process, the runners
+ * as children of the agents. The home must have been taken (lock.ts) and be free of leftovers.
+ */
+export class Supervisor {
+  readonly #options: SuperviseOptions;
+  readonly #log: Logger;
+  #state: State | undefined;
+  #nats: NatsServer | undefined;
+  #postgres: PostgresServer | undefined;
+  #services: RunningServices | undefined;
+  #recorder: NodeJS.Timeout | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: SuperviseOptions) {
+    this.#options = options;
+    this.#log = logTo(options.home);
+  }
+
+  get log(): Logger {
+    return this.#log;
+  }
+
+  /** Resolves when the gateway is ready and so are all nodes and runners. On failure stops what was started and rejects. */
+  async start(): Promise<State> {
+    try {
+      return await this.#start();
+    } catch (error) {
+      this.#log.error({ err: error }, 'start failed');
+      await this.stop().catch((stopError: unknown) => this.#log.error({ err: stopError }, 'stopping after a failed start'));
+      throw error;
+    }
+  }
+
+  async #start(): Promise<State> {
+    const { home, say } = this.#options;
+    const startedAt = new Date().toISOString();
+    const nodes = nodeNames(this.#options.nodes);
+    const before = home.state();
+    const ports = await choosePorts(
+      (['gateway', 'nats', 'natsMonitor', 'postgres'] as const).map((name) => ({ name, set: name === 'natsMonitor' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
+    );
+    const token = home.token(() => `rm_${randomBytes(24).toString('base64url')}`);
+    const secrets = home.secrets(() => ({ postgres: randomBytes(24).toString('hex'), grafana: randomBytes(24).toString('hex') }));
+    this.#save({
+      version,
+      phase: 'starting',
+      startedAt,
+      nodes,
+      gateway: `http://127.0.0.1:${ports['gateway']}`,
+      nats: `nats://127.0.0.1:${ports['nats']}`,
+      natsMonitor: `http://127.0.0.1:${ports['natsMonitor']}`,
+      postgres: '',
+      grafana: '',
+      ports,
+      postgresData: before?.postgresData ?? '',
+      supervisor: record('supervisor', process.pid)!,
+      processes: [],
+    });
+
+    say('Starting NATS and Postgres ...');
+    const loading = loadServices([...controlPlane, 'node-agent']);
+    // Awaited below; until then a failure here must not look like an unhandled one.
+    loading.catch(() => undefined);
+    const credentials = await identities(home, nodes);
+    const seeds = new Map(credentials.map(({ name, seed }) => [name, seed]));
+    const [nats, postgres] = await settle([
+      startNats({ home, binary: bringNats(say), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials }).then((server) => (this.#nats = server)),
+      startPostgres({ home, port: ports['postgres']!, secrets }).then((server) => (this.#postgres = server)),
+    ]);
+    this.#watch('NATS', nats.process.ended);
+    this.#watch('Postgres', postgres.process.ended);
+    this.#save({ ...this.#state!, postgres: postgres.url, grafana: postgres.grafanaUrl, postgresData: postgres.dataFolder, processes: [nats.process.recorded, postgres.process.recorded] });
+
+    say('Starting the services ...');
+    const definitions = await loading;
+    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url }), {
+      env: process.env,
+      log: this.#log,
+      databaseUrl: postgres.url,
+      connect: (identity, log) => {
+        const seed = seeds.get(identity);
+        if (seed === undefined) throw new Error(`no key was made for ${identity}`);
+        return connectBus({ servers: nats.url, identity, seed, log, onFatal: (error) => this.#fatal(error) });
+      },
+    });
+
+    say(`Waiting for ${nodes.length} nodes and their runners ...`);
+    this.#recorder = setInterval(() => this.#record(), 1_000);
+    await this.#whenReady(new GatewayClient(this.#state!.gateway, token), nodes);
+    this.#record();
+    this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
+    writeAccess(home, this.#state!, token);
+    // Runners come and go; what was recorded is what a later command can end.
+    clearInterval(this.#recorder);
+    this.#recorder = setInterval(() => this.#record(), 5_000);
+    this.#log.info({ gateway: this.#state!.gateway, nodes: nodes.length }, 'ready');
+    return this.#state!;
+  }
+
+  /** Stops everything in reverse order; resolves when nothing runs any more. */
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#recorder);
+    const problems: unknown[] = [];
+    const attempt = async (work: Promise<void> | undefined): Promise<void> => {
+      await work?.catch((error: unknown) => problems.push(error));
+    };
+    await attempt(this.#services?.stop());
+    await Promise.all([attempt(this.#nats?.stop()), attempt(this.#postgres?.stop())]);
+    if (this.#state) this.#save({ ...this.#state, phase: 'stopped', processes: [] });
+    if (problems.length > 0) throw new AggregateError(problems, problems.map(String).join('; '));
+  }
+
+  async #whenReady(client: GatewayClient, nodes: readonly string[]): Promise<void> {
+    const deadline = Date.now() + readyWithinMs;
+    for (;;) {
+      const problems = await Promise.all([client.problems(), clusterProblems(client, nodes)]).then(
+        (both) => both.flat(),
+        (error: unknown) => [`gateway: ${(error as Error).message}`],
+      );
+      if (problems.length === 0) return;
+      if (this.#stopping) throw new Error('stopped while starting');
+      if (Date.now() > deadline) throw new Error(`not ready within ${readyWithinMs / 1000} s:\n  ${problems.join('\n  ')}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  #save(state: State): void {
+    this.#state = state;
+    this.#options.home.saveState(state);
+  }
+
+  #record(): void {
+    const state = this.#state;
+    if (!state || this.#stopping) return;
+    const servers = [this.#nats, this.#postgres].flatMap((server) => (server ? [server.process.recorded] : []));
+    const known = new Set(servers.map(({ pid }) => pid));
+    // Postgres's own children end with it.
+    const others = descendants(process.pid).filter(({ pid, name }) => !known.has(pid) && name !== 'postgres');
+    const processes = [...servers, ...others];
+    if (JSON.stringify(processes) !== JSON.stringify(state.processes)) this.#save({ ...state, processes });
+  }
+
+  #watch(name: string, ended: Promise<string>): void {
+    void ended.then((reason) => {
+      if (!this.#stopping) this.#fatal(new Error(`${name} ended (${reason})`));
+    });
+  }
+
+  #fatal(error: Error): void {
+    if (this.#stopping) return;
+    this.#log.fatal({ err: error }, 'cannot go on');
+    this.#options.onFatal(error);
+  }
+}
+
+/** Waits for all, so that what did start is known before a failure is thrown. */
+async function settle<A, B>(work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+/** Settings that only the composer can know. What the person set in the environment for them stays in force elsewhere. */
+function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string }): ServiceRun[] {
+  const { home, nodes, ports, natsUrl } = at;
+  const own = [ports['nats'], ports['natsMonitor'], ports['postgres']].flatMap((port) => [`127.0.0.1:${port}`, `[::1]:${port}`]).join(',');
+  const env: Record<string, NodeJS.ProcessEnv> = {
+    intake: { ROUNDSMAN_INTAKE_TARGET_DENY_ENDPOINTS: [process.env['ROUNDSMAN_INTAKE_TARGET_DENY_ENDPOINTS'], own].filter(Boolean).join(',') },
+    gateway: { ROUNDSMAN_GATEWAY_PORT: String(ports['gateway']), ROUNDSMAN_GATEWAY_TOKEN_FILE: home.file('token'), ROUNDSMAN_GATEWAY_TLS_FOLDER: home.file('keys', 'gateway') },
+  };
+  return definitions.flatMap((definition): ServiceRun[] => {
+    if (definition.name !== 'node-agent') return [{ definition, env: env[definition.name] ?? {} }];
+    return nodes.map((node) => ({
+      definition,
+      instance: node,
+      identity: `agent-${node}`,
+      env: {
+        ROUNDSMAN_NODE_AGENT_NODE: node,
+        ROUNDSMAN_NODE_AGENT_RUNNER: runnerOf(node),
+        ROUNDSMAN_NODE_AGENT_NATS_URL: natsUrl,
+        ROUNDSMAN_NODE_AGENT_KEYS: home.file('keys'),
+        ROUNDSMAN_NODE_AGENT_DATA_DIR: home.file('data', 'runners'),
+        ROUNDSMAN_NODE_AGENT_DENY_ENDPOINTS: own,
+      },
+    }));
+  });
+}
+
+/** `logs/roundsman.log`; the one before it is kept when it has grown large. */
+function logTo(home: Home): Logger {
+  const file = home.file('logs', 'roundsman.log');
+  if (existsSync(file) && statSync(file).size > maxLogBytes) renameSync(file, `${file}.1`);
+  const stream = pino.destination({ dest: file, append: true, sync: true, mkdir: true, mode: 0o600 });
+  return makeLogger({ level: levelOf(process.env), format: formatOf(process.env, true), stream });
+}
