@@ -1,5 +1,5 @@
 import type { RoundResult } from '@roundsman/api';
-import { ensureStreams, messages, onReconnect, type Bus, type Delivery, type StreamMessage, type Subscription } from '@roundsman/bus';
+import { ensureStreams, messages, onReconnect, subjectOf, type Bus, type Delivery, type StreamMessage, type Subscription } from '@roundsman/bus';
 import { Ingest, isDataError, resultProblem, type PartOutcome, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -215,9 +215,9 @@ export class Ingester {
 }
 
 /** A runner may only speak for itself: what it says must be what its subject, on which its rights are written, says. */
-function mismatch({ params, payload }: Result): { reason: string; message: string } | undefined {
+function mismatch({ subject, payload }: Result): { reason: string; message: string } | undefined {
   const { runner, kind, taskUid, round, roundStart } = payload;
-  if (params['runner'] !== runner || params['kind'] !== kind || params['taskUid'] !== taskUid || params['round'] !== String(round)) {
+  if (subjectOf(messages.result, { runner, kind, taskUid, round }) !== subject) {
     return { reason: 'identity', message: `the result is of runner ${runner}, ${kind} ${taskUid}, round ${round}, which its subject is not` };
   }
   if (Date.parse(roundStart) > Date.now() + futureMs) return { reason: 'future', message: `the round starts at ${roundStart}, days from now` };

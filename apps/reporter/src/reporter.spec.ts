@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { roundObjectName, type ReportObject, type Round, type RoundResult, type TargetResult } from '@roundsman/api';
+import { messages, type Bus } from '@roundsman/bus';
+import { migrateReports, openReports, reportPool, type ReportPool, type Reports } from '@roundsman/reports';
+import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
+import { migrateStore } from '@roundsman/store';
+import { eventually, roundResult, startNats, startPostgres, targetResult, type TestNats, type TestPostgres } from '@roundsman/testkit';
+import { FakeIntake } from './fake-intake.ts';
+import { service } from './index.ts';
+
+const nodes = ['node-1', 'node-2', 'node-3'];
+let server: TestPostgres;
+let nats: TestNats;
+let url: string;
+let pool: ReportPool;
+let reports: Reports;
+let bus: Bus;
+let intake: FakeIntake;
+let reporter: RunningServices;
+let tasks = 0;
+const announced: string[] = [];
+const deadLetters: string[] = [];
+
+const startReporter = (): Promise<RunningServices> =>
+  runServices([{ definition: service }], {
+    env: { ROUNDSMAN_REPORTER_CANCEL_GRACE_MS: '400' },
+    log: makeLogger({ level: process.env['TEST_LOG'] ?? 'fatal', format: 'pretty' }),
+    databaseUrl: url,
+    connect: (identity) => nats.connect(identity),
+  });
+
+beforeAll(async () => {
+  [server, nats] = await Promise.all([
+    startPostgres({
+      prepare: async (template) => {
+        await migrateStore(template);
+        await migrateReports(template);
+      },
+    }),
+    startNats(),
+  ]);
+  url = await server.createDatabase();
+  pool = reportPool(url, { name: 'test', connections: 2, onError: () => undefined });
+  reports = openReports(url);
+  bus = await nats.connect('test');
+  intake = new FakeIntake(bus, url);
+  await intake.start();
+  reporter = await startReporter();
+  await bus.replay(messages.report, {}, { afterSeq: 0 }, ({ payload }) => void announced.push(`${payload.taskUid}/${payload.round}`));
+  await bus.replay(messages.dlq, {}, { afterSeq: 0 }, ({ payload }) => void deadLetters.push(`${payload.reason}: ${payload.message}`));
+  await eventually(() => reporter.health.report().ready, { within: 20_000 });
+});
+afterAll(async () => {
+  await reporter?.stop();
+  await intake?.close();
+  await reports?.close();
+  await pool?.end();
+  await nats?.stop();
+  await server?.stop();
+});
+
+interface Task {
+  uid: string;
+  name: string;
+}
+const newTask = (): Task => ({ uid: crypto.randomUUID(), name: `task-${(tasks += 1)}` });
+const nameOf = (task: Task, round = 1): string => roundObjectName('NetReach', task.name, task.uid, round);
+
+async function makeRound(task: Task, change: Partial<Round['spec']> & { deadlineMs?: number } = {}): Promise<Round> {
+  const { deadlineMs = 120_000, ...spec } = change;
+  const number = spec.number ?? 1;
+  return intake.create({
+    apiVersion: 'roundsman.io/v1',
+    kind: 'Round',
+    metadata: { name: nameOf(task, number), namespace: 'default' },
+    spec: {
+      taskRef: { kind: 'NetReach', resource: 'netreaches.roundsman.io', namespace: 'default', name: task.name, uid: task.uid, generation: 1 },
+      number, startTime: new Date().toISOString(), deadline: new Date(Date.now() + deadlineMs).toISOString(), taskSpec: {},
+      runners: nodes.map((node) => ({ runner: node.replace('node', 'runner'), node })), trigger: 'schedule', ...spec,
+    },
+  });
+}
+
+function resultOf(round: Round, runner: string, targets: readonly TargetResult[] = nodes.map((node) => targetResult(node)), change: Partial<RoundResult> = {}): RoundResult {
+  const { taskRef, number, startTime } = round.spec;
+  return roundResult(runner, targets, { taskUid: taskRef.uid, task: taskRef.name, round: number, roundStart: startTime, ...change });
+}
+let sent = 0;
+async function send(result: RoundResult, msgId = `${(sent += 1)}`): Promise<void> {
+  const { runner, kind, taskUid, round } = result;
+  await bus.append(messages.result, { runner, kind, taskUid, round }, result, { msgId });
+}
+const beat = (runner: string, change: { ready?: boolean; reason?: string; running?: { taskUid: string; round: number }[] } = {}): void =>
+  bus.publish(messages.runnerBeat, { node: runner.replace('runner', 'node'), runner }, {
+    runner, node: runner.replace('runner', 'node'), runtime: 'default', instance: 'i', sentAt: new Date().toISOString(), version: '0.1.0', ready: true, addresses: [], ports: {}, running: [], capacityQps: 1000, ...change,
+  });
+const closedRound = (task: Task, round = 1, within = 10_000): Promise<ReportObject> => eventually<ReportObject | false>(async () => (await reports.round('default', nameOf(task, round))) ?? false, { within });
+const told = (task: Task, round = 1, within = 10_000): Promise<NonNullable<Round['status']>> =>
+  eventually<NonNullable<Round['status']> | false>(() => {
+    const status = intake.get('default', nameOf(task, round))?.status;
+    return status !== undefined && announced.includes(`${task.uid}/${round}`) && status;
+  }, { within });
+const metric = async (name: string): Promise<number> => Number(new RegExp(`^${name.replaceAll(/[{}"]/g, String.raw`\$&`)} (\\d+)`, 'm').exec(await reporter.metrics.metrics())?.[1] ?? 0);
+
+describe('the reporter', () => {
+  it('closes a round when all have reported, writes its status and announces it', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
+    expect(await told(task)).toMatchObject({ state: 'succeed', verdict: 'healthy', succeeded: nodes, failed: [], missing: [], summary: expect.any(String), closedAt: expect.any(String) });
+    expect((await reports.latest(task.uid))!.status).toMatchObject({ state: 'succeed', totals: { planned: 90, succeeded: 90, targets: 9 } });
+    expect(await bus.request(messages.committed, { runner: 'runner-1' }, { rounds: [{ taskUid: task.uid, round: 1 }, { taskUid: task.uid, round: 2 }] })).toEqual({ committed: [{ taskUid: task.uid, round: 1 }] });
+    await eventually(async () => (await pool.query('select from report.rounds where task_uid = $1 and status_written and announced', [task.uid])).rowCount === 1);
+  });
+
+  it('takes results that come before their Round object', async () => {
+    const task = newTask();
+    const later = await makeRound(newTask());
+    const spec = { ...later.spec, taskRef: { ...later.spec.taskRef, uid: task.uid, name: task.name } };
+    await send(resultOf({ ...later, spec }, 'runner-1'));
+    await eventually(async () => (await pool.query('select from report.rounds where task_uid = $1 and not registered', [task.uid])).rowCount === 1);
+    await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }], startTime: spec.startTime });
+    expect(await told(task)).toMatchObject({ state: 'succeed' });
+  });
+
+  it('gives the same report when every message comes again, in another order, under another id', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    const parts = ['runner-1', 'runner-2', 'runner-3'].flatMap((runner) => {
+      const { outcome, ...whole } = resultOf(round, runner);
+      return whole.targets.map((target, i) => ({ ...whole, targets: [target], part: i + 1, parts: 3, ...(i === 2 ? { outcome: outcome! } : {}) }));
+    });
+    for (const part of parts.toReversed()) await send(part);
+    const first = await closedRound(task);
+    const duplicates = await metric('roundsman_reporter_results_total{outcome="duplicate"}');
+    for (const part of [...parts, ...parts.toReversed()]) await send(part);
+    await eventually(async () => (await metric('roundsman_reporter_results_total{outcome="duplicate"}')) >= duplicates + 18);
+    expect(await reports.round('default', nameOf(task))).toEqual(first);
+  });
+
+  it('drops and counts results after the close', async () => {
+    const task = newTask();
+    const round = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    await send(resultOf(round, 'runner-1'));
+    await closedRound(task);
+    await send(resultOf(round, 'runner-2'));
+    await eventually(async () => (await reports.latest(task.uid))!.status.lateResults === 1);
+    expect((await reports.latest(task.uid))!.status.totals.targets).toBe(3);
+  });
+
+  it('puts away what it cannot use and goes on with the rest', async () => {
+    const task = newTask();
+    const round = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    const good = resultOf(round, 'runner-1');
+    const at = { runner: 'runner-1', kind: 'NetReach', taskUid: task.uid, round: 1 };
+    const before = deadLetters.length;
+    await bus.append(messages.result, at, { ...good, targets: [{ ...good.targets[0], planned: -1 }] } as never, { msgId: 'poison-1' });
+    await bus.append(messages.result, at, { ...good, runner: 'runner-9' }, { msgId: 'poison-2' });
+    await bus.append(messages.result, at, { ...good, roundStart: '2999-01-01T00:00:00Z' }, { msgId: 'poison-3' });
+    await send(good);
+    expect(await told(task)).toMatchObject({ state: 'succeed' });
+    await eventually(() => deadLetters.length === before + 3);
+    expect(deadLetters.slice(before)).toEqual(
+      expect.arrayContaining([expect.stringContaining('planned, sent, unsent, succeeded and failed are not all counts'), expect.stringMatching(/^identity: .*runner-9/), expect.stringMatching(/^future: .*2999/)]),
+    );
+  });
+
+  it('ends a canceled round after the grace, with what was measured', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    await send(resultOf(round, 'runner-1'));
+    for (const runner of ['runner-2', 'runner-3']) beat(runner, runner === 'runner-2' ? { running: [{ taskUid: task.uid, round: 1 }] } : {});
+    await intake.update({ ...round, spec: { ...round.spec, cancel: true } });
+    expect(await told(task)).toMatchObject({ state: 'canceled' });
+    const { status } = (await reports.latest(task.uid))!;
+    expect(status.totals).toMatchObject({ planned: 30, runners: { ok: 1, canceled: 1, missing: 1 } });
+    expect(status.perRunner!.map(({ state, reason }) => [state, reason])).toEqual([['ok', undefined], ['missing', 'it did not stop in time when the round was canceled'], ['canceled', 'canceled before it began']]);
+  });
+
+  it('keeps what was measured when the task is deleted with its rounds', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    await send(resultOf(round, 'runner-1'));
+    await eventually(async () => (await pool.query('select from report.rounds where task_uid = $1 and registered', [task.uid])).rowCount === 1);
+    await intake.remove(round);
+    expect((await closedRound(task)).status).toMatchObject({ state: 'canceled', totals: { planned: 30 } });
+    await eventually(() => announced.includes(`${task.uid}/1`));
+  });
+
+  it('records a missed round at once', async () => {
+    const task = newTask();
+    await makeRound(task, { trigger: 'missed' });
+    expect(await told(task)).toMatchObject({ state: 'missed', missing: [expect.objectContaining({ reason: 'the time of the round passed while nothing could run it' }), expect.anything(), expect.anything()] });
+  });
+
+  it('closes at the deadline and says of each silent runner why', async () => {
+    // Right after its start it waits longer, for what a predecessor may have left in the stream.
+    const task = newTask();
+    const deadlineMs = 12_000;
+    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    const round = await makeRound(task, { deadlineMs, runners });
+    const running = [{ taskUid: task.uid, round: 1 }];
+    await send(resultOf(round, 'runner-1'));
+    const { outcome: _outcome, ...partial } = resultOf(round, 'partial');
+    await send({ ...partial, parts: 4 });
+    beat('lost', { running });
+    const beating = setInterval(() => {
+      beat('idle');
+      beat('busy', { running });
+      beat('partial');
+      beat('lost');
+      beat('draining', { ready: false, reason: 'shutting down' });
+    }, 500);
+    try {
+      const status = await told(task, 1, deadlineMs + 3_000);
+      expect(status.state).toBe('fail');
+      const lateMs = Date.parse(status.closedAt!) - Date.parse(round.spec.deadline);
+      expect(lateMs).toBeGreaterThanOrEqual(0);
+      expect(lateMs).toBeLessThan(1_000);
+      const reasons = Object.fromEntries(status.missing!.map(({ runner, reason }) => [runner, reason]));
+      expect(reasons).toEqual({
+        unready: 'it was not ready when the round started: draining since yesterday',
+        unheard: expect.stringMatching(/^no heartbeat from it for at least \d+ s$/),
+        idle: 'it is alive but never picked up the work',
+        busy: 'it was still running at the deadline',
+        lost: expect.stringMatching(/^it ran the round until .*, but its result did not arrive/),
+        partial: 'only 1 of 4 parts of its result arrived',
+        draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
+      });
+      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(8);
+    } finally {
+      clearInterval(beating);
+    }
+  });
+
+  it('tells later when nobody could be told, also the next instance', async () => {
+    const task = newTask();
+    const round = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    await intake.stop();
+    await send(resultOf(round, 'runner-1'));
+    await closedRound(task);
+    await reporter.stop();
+    expect(intake.get('default', nameOf(task))!.status).toBeUndefined();
+    await intake.start();
+    reporter = await startReporter();
+    expect(await told(task)).toMatchObject({ state: 'succeed' });
+    expect(announced.filter((key) => key === `${task.uid}/1`)).toHaveLength(1);
+  });
+
+  it('shares the work between instances; when the leader goes, the other closes', async () => {
+    const other = await startReporter();
+    const rounds: { task: Task; round: Round }[] = [];
+    for (let i = 0; i < 12; i++) {
+      const task = newTask();
+      rounds.push({ task, round: await makeRound(task) });
+    }
+    for (const [i, { round }] of rounds.entries()) {
+      if (i === 6) await reporter.stop();
+      for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
+    }
+    reporter = other;
+    for (const { task } of rounds) expect(await told(task, 1, 20_000)).toMatchObject({ state: 'succeed' });
+    for (const { task } of rounds) expect(announced.filter((key) => key === `${task.uid}/1`)).toHaveLength(1);
+  });
+
+  it('loses nothing when Postgres is killed under load, and puts nothing away', async () => {
+    const before = deadLetters.length;
+    const task = newTask();
+    const many = Array.from({ length: 200 }, (_, i) => ({ runner: `runner-${i}`, node: `node-${i}` }));
+    const round = await makeRound(task, { runners: many });
+    const killed = (async () => {
+      await eventually(async () => (await pool.query('select count(*)::int as n from report.parts where task_uid = $1', [task.uid])).rows[0].n > 20, { within: 20_000, every: 5 });
+      await server.kill();
+    })();
+    for (const { runner } of many) await send(resultOf(round, runner));
+    await killed;
+    await eventually(() => !reporter.health.report().ready);
+    await server.restart();
+    expect(await told(task, 1, 40_000)).toMatchObject({ state: 'succeed' });
+    expect((await reports.latest(task.uid))!.status.totals).toMatchObject({ planned: 6000, targets: 600, runners: { ok: 200 } });
+    expect(deadLetters).toHaveLength(before);
+    await eventually(() => reporter.health.report().ready);
+  }, 90_000);
+
+  it('goes on after NATS was killed and its store wiped: runners send again, nothing counts twice', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    await send(resultOf(round, 'runner-1'));
+    await eventually(async () => (await pool.query('select from report.runner_rounds where task_uid = $1 and state is not null', [task.uid])).rowCount === 1);
+    await nats.wipe();
+    await eventually(() => bus.health().connected, { within: 20_000 });
+    for (const runner of ['runner-1', 'runner-2', 'runner-3']) await eventually(() => send(resultOf(round, runner)).then(() => true), { within: 20_000, every: 100 });
+    await eventually(() => intake.get('default', nameOf(task))?.status ?? false, { within: 20_000 });
+    expect((await reports.latest(task.uid))!.status).toMatchObject({ state: 'succeed', totals: { planned: 90, targets: 9 } });
+  }, 90_000);
+});
