@@ -19,7 +19,7 @@ export async function pin(host: string, port: number, family: 'v4' | 'v6' | unde
   const literal = parseAddress(host);
   const pinned = literal === undefined ? await resolve(host, port, family, signal, timeoutMs) : fromLiteral(literal.toString(), port, family);
   const refusal = policy.refusal(pinned.address, port);
-  if (refusal !== undefined) throw new ProbeError('forbidden', clip(literal === undefined ? `${host} resolves to ${refusal}` : refusal));
+  if (refusal !== undefined) throw new ProbeError('forbidden', clip(literal === undefined ? `${host} resolves to a forbidden address: ${refusal}` : refusal));
   return pinned;
 }
 

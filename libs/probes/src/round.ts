@@ -6,6 +6,7 @@ import { prepareHttp } from './http/probe.ts';
 import { Pacer } from './pacer.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import type { Limits, Prepared, Probe } from './probe.ts';
+import { rehearse } from './rehearsal.ts';
 import { pin, type Pinned } from './resolve.ts';
 import { startStarvationMeter } from './starvation.ts';
 import { TargetRun } from './target-run.ts';
@@ -58,6 +59,13 @@ export function plannedRequests(budget: RequestBudget): number {
  * none, TLS files that cannot be read, missing materials), before anything is sent.
  */
 export async function runRound(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>, materials: Materials, ctx: ProbeContext): Promise<RoundOutcome> {
+  for (const target of order.targets) prepare(target, order.expect, materials);
+  const open = compilePolicy({ deny: [] });
+  await rehearse(order.targets.map((target) => target.probe), (targets, request) => execute({ targets, request, expect: {} }, {}, { signal: ctx.signal, policy: open, limits: { connections: 4 } }));
+  return execute(order, materials, ctx);
+}
+
+async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>, materials: Materials, ctx: ProbeContext): Promise<RoundOutcome> {
   const budget = order.request;
   const planned = plannedRequests(budget);
   const runs = order.targets.map((target) => {

@@ -68,6 +68,8 @@ export function judgeReply(reply: Buffer, code: number, expected: Expectation): 
   let got: string[];
   try {
     got = (decode(reply).answers ?? []).flatMap(answerTexts);
+    // The decoder reads past the end without a word.
+    if (decode.bytes > reply.length) return { code: 'protocol', message: 'the reply is cut off' };
   } catch (error) {
     return { code: 'protocol', message: `the reply cannot be read: ${error instanceof Error ? error.message : String(error)}` };
   }

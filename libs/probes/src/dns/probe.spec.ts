@@ -44,7 +44,7 @@ async function udp(serve: (query: Buffer, reply: (bytes: Buffer) => void, from: 
   socket.on('message', (query, from) => {
     received.push(decode(query));
     ports.add(from.port);
-    serve(query, (bytes) => socket.send(bytes, from.port, from.address), from, received.length);
+    serve(query, (bytes) => void (udpServers.includes(socket) && socket.send(bytes, from.port, from.address)), from, received.length);
   });
   socket.bind(port, '127.0.0.1');
   await once(socket, 'listening');
@@ -106,6 +106,12 @@ describe('DNS over UDP', () => {
     await once(closed!, 'close');
     const result = await probe(silent.port, 'udp');
     expect(result.errors.refused).toBe(20);
+  });
+
+  it('says at once when the system refuses to send', async () => {
+    // A broadcast address needs a permission that the socket does not have.
+    const result = await probe(53, 'udp', { target: { server: '255.255.255.255' }, budget: { timeoutMs: 30_000 } });
+    expect(result).toMatchObject({ sent: 20, failed: 20, errors: { local: 20 } });
   });
 
   it('takes no wrong reply for the right one', async () => {

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { classify } from '../errors.ts';
+import { classify, type ProbeFailure } from '../errors.ts';
 import type { Pinned } from '../resolve.ts';
 import { answersQuestion, readReply } from './message.ts';
 import type { Query, QueryCarrier, QueryOutcomes } from './query.ts';
@@ -9,6 +9,8 @@ export class UdpChannel implements QueryCarrier {
   readonly #socket: Socket;
   readonly #outcomes: QueryOutcomes;
   #waiting: Query[] | undefined = [];
+  /** Why the socket could not be set up: nothing can be sent with it. */
+  #broken: ProbeFailure | undefined;
   #closed = false;
 
   constructor(to: Pinned, outcomes: QueryOutcomes) {
@@ -17,7 +19,12 @@ export class UdpChannel implements QueryCarrier {
     this.#socket.on('message', (message) => this.#message(message));
     this.#socket.on('error', (error) => this.#error(error));
     this.#socket.connect(to.port, to.address, (error?: Error) => {
-      if (this.#closed || error !== undefined) return;
+      if (this.#closed) return;
+      if (error !== undefined) {
+        this.#broken = classify(error, 'exchange');
+        this.#error(error);
+        return;
+      }
       const waiting = this.#waiting ?? [];
       this.#waiting = undefined;
       for (const query of waiting) {
@@ -30,7 +37,8 @@ export class UdpChannel implements QueryCarrier {
   send(query: Query, now: number): void {
     query.carrier = this;
     query.sentAt = now;
-    if (this.#waiting === undefined) this.#socket.send(query.message);
+    if (this.#broken !== undefined) this.#outcomes.failure(query, now, this.#broken.code, this.#broken.message);
+    else if (this.#waiting === undefined) this.#socket.send(query.message);
     else this.#waiting.push(query);
   }
 

@@ -338,7 +338,7 @@ export class Session implements Carrier, FrameSink {
   /** Streams above `last` were not processed, the others are still answered. */
   #goAway(last: number, code: number): void {
     this.#draining = true;
-    for (const [id, stream] of [...this.#streams]) {
+    for (const [id, stream] of this.#streams) {
       if (id <= last) continue;
       this.#streams.delete(id);
       this.#pool.lost(stream.exchange, this.#lastData, 'closed', `the server closed the connection: ${errorName(code)}`, true);

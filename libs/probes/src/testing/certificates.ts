@@ -12,7 +12,7 @@ export interface TestPki {
 
 /** A CA, a server certificate for 127.0.0.1 and probe.test, and a client certificate; PEM, valid for an hour. */
 export async function makePki(): Promise<TestPki> {
-  const newKeys = (): Promise<CryptoKeyPair> => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
+  const newKeys = (): Promise<{ publicKey: CryptoKey; privateKey: CryptoKey }> => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const caKeys = await newKeys();
   const ca = await X509CertificateGenerator.createSelfSigned({ name: 'CN=Probe test CA', keys: caKeys, signingAlgorithm: algorithm, ...validity, extensions: [new BasicConstraintsExtension(true, undefined, true)] });
   const leaf = async (name: string, names: { type: 'dns' | 'ip'; value: string }[]): Promise<{ cert: string; key: string }> => {
