@@ -4,7 +4,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { messages, type Bus, type Write } from '@roundsman/bus';
 import { migrateStore } from '@roundsman/store';
 import { startNats, startPostgres } from '@roundsman/testkit';
-import pg from 'pg';
+import { Pool } from 'pg';
 
 export interface Figure {
   name: string;
@@ -93,15 +93,15 @@ async function load(bus: Bus, ms: number): Promise<{ perSecond: number; p99Ms: n
 
 /** The peer gives the same versions: every write in a transaction of its own that takes the next from one row; no validation, no bus. */
 async function onePerTransaction(databaseUrl: string): Promise<number> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: inFlight });
+  const pool = new Pool({ connectionString: databaseUrl, max: inFlight });
   await pool.query('create table peer_head (version bigint); insert into peer_head values (0); create table peer_objects (name text primary key, version bigint, body json); create table peer_changes (version bigint primary key, name text, body json)');
   let writes = 0;
-  let over = false;
+  const until = { over: false };
   const text = `with v as (update peer_head set version = version + 1 returning version),
       c as (insert into peer_changes (version, name, body) select version, $1, $2 from v returning version)
     insert into peer_objects select $1, version, $2 from c on conflict (name) do update set version = excluded.version, body = excluded.body`;
   const lanes = Array.from({ length: inFlight }, async (_, index) => {
-    for (let turn = 0; !over; turn++) {
+    for (let turn = 0; !until.over; turn++) {
       await pool.query({ name: 'peer', text, values: [`lane-${index}-${Math.floor(turn / 10)}`, JSON.stringify(task('x', turn))] });
       writes++;
     }
@@ -109,7 +109,7 @@ async function onePerTransaction(databaseUrl: string): Promise<number> {
   const begun = performance.now();
   await new Promise((resolve) => setTimeout(resolve, measuredMs));
   const perSecond = (writes / (performance.now() - begun)) * 1000;
-  over = true;
+  until.over = true;
   await Promise.all(lanes);
   await pool.end();
   return perSecond;

@@ -24,7 +24,7 @@ export class IntakeMetrics {
     this.#batch = new Histogram({ name: 'roundsman_intake_commit_changes', help: 'Changes in one transaction', buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], registers });
     this.#leader = new Gauge({ name: 'roundsman_intake_leader', help: '1 while this instance admits writes', registers });
     this.#trimmed = new Counter({ name: 'roundsman_intake_changes_trimmed_total', help: 'Changes removed from the history', registers });
-    const metrics = this;
+    const state = (): State | undefined => this.#state;
     void new Gauge({
       name: 'roundsman_intake_objects',
       help: 'Stored objects',
@@ -32,7 +32,7 @@ export class IntakeMetrics {
       registers,
       collect() {
         this.reset();
-        for (const [resource, count] of metrics.#state?.counts() ?? []) this.set({ resource }, count);
+        for (const [resource, count] of state()?.counts() ?? []) this.set({ resource }, count);
       },
     });
     void new Gauge({
@@ -40,7 +40,7 @@ export class IntakeMetrics {
       help: 'Version of the last committed change',
       registers,
       collect() {
-        this.set(metrics.#state?.head ?? 0);
+        this.set(state()?.head ?? 0);
       },
     });
   }

@@ -119,7 +119,7 @@ function cronForm(expression: string, zone: string): Timing {
 
 function checkZone(zone: string): void {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
+    Intl.DateTimeFormat('en', { timeZone: zone });
   } catch {
     throw new ScheduleError('timeZone', 'is not a time zone of the IANA database, such as Europe/Berlin');
   }

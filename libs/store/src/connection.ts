@@ -1,17 +1,24 @@
 import { createHash } from 'node:crypto';
-import pg from 'pg';
+import { Client, Pool, types, type ClientConfig, type PoolConfig } from 'pg';
 
-// Versions are far below 2^53; a string per row would cost a conversion at every use.
-pg.types.setTypeParser(pg.types.builtins.INT8, Number);
-// Bodies are parsed where they are needed, mostly after filtering.
-pg.types.setTypeParser(pg.types.builtins.JSON, (text) => text);
+/** For the sessions of the store only: pg's own table is shared by everything in the process. */
+const parsers: NonNullable<ClientConfig['types']> = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    // Versions are far below 2^53.
+    if (oid === types.builtins.INT8 && format !== 'binary') return Number;
+    // Bodies are parsed where they are needed, mostly after filtering.
+    if (oid === types.builtins.JSON && format !== 'binary') return (text: string) => text;
+    return types.getTypeParser(oid, format as 'text');
+  },
+};
 
 /** Limits of every session: an outage must become an error soon, never a hang. Milliseconds. */
 export const sessionLimits = { connectMs: 5_000, statementMs: 15_000, idleInTransactionMs: 10_000 } as const;
 
-export function poolConfig(databaseUrl: string, name: string, max: number): pg.PoolConfig {
+export function poolConfig(databaseUrl: string, name: string, max: number): PoolConfig {
   return {
     connectionString: databaseUrl,
+    types: parsers,
     application_name: `roundsman ${name}`,
     max,
     connectionTimeoutMillis: sessionLimits.connectMs,
@@ -24,9 +31,10 @@ export function poolConfig(databaseUrl: string, name: string, max: number): pg.P
   };
 }
 
-export function clientConfig(databaseUrl: string, name: string): pg.ClientConfig {
+export function clientConfig(databaseUrl: string, name: string): ClientConfig {
   return {
     connectionString: databaseUrl,
+    types: parsers,
     application_name: `roundsman ${name}`,
     connectionTimeoutMillis: sessionLimits.connectMs,
     statement_timeout: sessionLimits.statementMs,
@@ -40,4 +48,4 @@ export function clientConfig(databaseUrl: string, name: string): pg.ClientConfig
 /** The advisory-lock key of a name: the same in every process. */
 export const lockKey = (name: string): string => createHash('sha256').update(`roundsman/${name}`).digest().readBigInt64BE(0).toString();
 
-export { pg };
+export { Client, Pool };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startPostgres, type TestPostgres } from '@roundsman/testkit';
-import pg from 'pg';
+import { Client } from 'pg';
 import { acquireLeadership } from './leader.ts';
 
 let postgres: TestPostgres;
@@ -15,9 +15,9 @@ const never = new AbortController().signal;
 const acquire = (name: string, signal = never) => acquireLeadership(url, name, signal, { retryMs: 20, heartbeatMs: 50 });
 
 /** Ends the server side of a session, as a crash of the backend would. */
-async function terminate(session: pg.Client): Promise<void> {
+async function terminate(session: Client): Promise<void> {
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const other = new pg.Client({ connectionString: url });
+  const other = new Client({ connectionString: url });
   await other.connect();
   await other.query('select pg_terminate_backend($1)', [rows[0]!.pid]);
   await other.end();

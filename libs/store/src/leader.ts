@@ -1,4 +1,4 @@
-import { clientConfig, lockKey, pg } from './connection.ts';
+import { Client, clientConfig, lockKey } from './connection.ts';
 
 export interface LeaderOptions {
   /** Milliseconds between two tries to get the lock. */
@@ -16,7 +16,7 @@ export interface LeaderOptions {
  * dies, the server frees the lock and nothing sent on it can succeed any more (fencing).
  */
 export interface Leadership {
-  readonly client: pg.Client;
+  readonly client: Client;
   /** Resolves with why, once the lock is no longer held. Never rejects. */
   readonly lost: Promise<string>;
   /** False from the moment the loss is known. */
@@ -27,11 +27,12 @@ export interface Leadership {
 
 /**
  * Waits until this process is the only one that holds `name`, trying again through outages. Rejects only when `signal`
- * aborts. A killed leader's lock is free as soon as the server sees its connection go, at latest some 10 s later.
+ * aborts. A killed leader's lock is free as soon as the server sees its connection go; one
+ * that stands still or is cut off loses it after some 10 s.
  */
 export async function acquireLeadership(databaseUrl: string, name: string, signal: AbortSignal, options: LeaderOptions = {}): Promise<Leadership> {
   const retryMs = options.retryMs ?? 250;
-  let client: pg.Client | undefined;
+  let client: Client | undefined;
   let troubles = 0;
   const drop = (): void => {
     void client?.end().catch(() => undefined);
@@ -64,13 +65,17 @@ export async function acquireLeadership(databaseUrl: string, name: string, signa
   }
 }
 
-async function connect(databaseUrl: string, name: string): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(databaseUrl, `leader ${name}`));
+/** A session without a heartbeat for this long is ended by the server, and its lock with it. */
+const silentMs = 8_000;
+
+async function connect(databaseUrl: string, name: string): Promise<Client> {
+  const client = new Client(clientConfig(databaseUrl, `leader ${name}`));
   client.on('error', () => undefined); // Every query rejects from then on; that is where it is handled.
   try {
     await client.connect();
-    // A leader whose machine vanished is noticed by the server after some 10 s instead of two hours.
-    await client.query('set tcp_keepalives_idle = 4; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 10000');
+    // A leader whose machine vanished is noticed by the server after some 10 s instead of two hours, and one that stands
+    // still (stopped, swapped out) as well: its heartbeats are missing.
+    await client.query(`set tcp_keepalives_idle = 4; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 10000; set idle_session_timeout = ${silentMs}`);
   } catch (error) {
     void client.end().catch(() => undefined);
     throw error;
@@ -78,7 +83,7 @@ async function connect(databaseUrl: string, name: string): Promise<pg.Client> {
   return client;
 }
 
-function hold(client: pg.Client, heartbeatMs: number): Leadership {
+function hold(client: Client, heartbeatMs: number): Leadership {
   let held = true;
   const { promise: lost, resolve } = Promise.withResolvers<string>();
   let timer: NodeJS.Timeout | undefined;

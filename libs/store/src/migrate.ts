@@ -1,4 +1,4 @@
-import { clientConfig, lockKey, pg } from './connection.ts';
+import { Client, clientConfig, lockKey } from './connection.ts';
 
 const schema = 'roundsman';
 const table = 'store_migrations';
@@ -10,7 +10,7 @@ const names = ['Objects1700000000001'];
  * there is nothing to do. Throws when the database cannot be reached or is newer than this program.
  */
 export async function migrateStore(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ ...clientConfig(databaseUrl, 'store migration'), statement_timeout: 0, query_timeout: 0 });
+  const client = new Client({ ...clientConfig(databaseUrl, 'store migration'), statement_timeout: 0, query_timeout: 0 });
   client.on('error', () => undefined); // The query that was running rejects with it.
   await client.connect();
   try {
@@ -26,7 +26,7 @@ export async function migrateStore(databaseUrl: string): Promise<void> {
   }
 }
 
-async function appliedNames(client: pg.Client): Promise<string[]> {
+async function appliedNames(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ there: boolean }>(`select to_regclass('${schema}.${table}') is not null as there`);
   if (rows[0]?.there !== true) return [];
   const applied = await client.query<{ name: string }>(`select name from ${schema}.${table} order by id`);

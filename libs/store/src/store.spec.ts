@@ -4,14 +4,14 @@ import type { Change } from '@roundsman/bus';
 import { Expired } from '@roundsman/reconcile';
 import { startPostgres, type TestPostgres } from '@roundsman/testkit';
 import * as fc from 'fast-check';
-import pg from 'pg';
+import { Client } from 'pg';
 import { migrateStore } from './migrate.ts';
 import { openStore, type Store } from './store.ts';
 import { commitChanges, loadState, recentChanges, trimChanges } from './writer.ts';
 
 let postgres: TestPostgres;
 let url: string;
-let client: pg.Client;
+let client: Client;
 let store: Store;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 beforeEach(async () => {
   url = await postgres.createDatabase();
-  client = new pg.Client({ connectionString: url });
+  client = new Client({ connectionString: url });
   await client.connect();
   store = openStore(url);
 });

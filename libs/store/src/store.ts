@@ -1,7 +1,7 @@
 import { expired, type KubeObject } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import { Expired, type ObjectSource } from '@roundsman/reconcile';
-import { pg, poolConfig } from './connection.ts';
+import { Pool, poolConfig } from './connection.ts';
 import { conditions, cursorOf, cursorText, type ListQuery } from './query.ts';
 import { changeOf, objectOf, type ChangeRow } from './rows.ts';
 
@@ -18,9 +18,9 @@ const history = 'select coalesce(max(version), 0) as head, coalesce(min(version)
 
 /** Objects and changes as committed in Postgres. Reads only; each answer is one snapshot. Rejects when Postgres does not answer in time. */
 export class Store implements ObjectSource {
-  readonly #pool: pg.Pool;
+  readonly #pool: Pool;
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: Pool) {
     this.#pool = pool;
   }
 
@@ -98,7 +98,7 @@ export class Store implements ObjectSource {
 
 /** Opens a reader with a small pool. Does not connect yet. `name` shows in pg_stat_activity; `onProblem` hears of idle connections that broke. */
 export function openStore(databaseUrl: string, options: { name?: string; connections?: number; onProblem?: (error: Error) => void } = {}): Store {
-  const pool = new pg.Pool(poolConfig(databaseUrl, options.name ?? 'store', options.connections ?? 4));
+  const pool = new Pool(poolConfig(databaseUrl, options.name ?? 'store', options.connections ?? 4));
   pool.on('error', (error) => options.onProblem?.(error));
   return new Store(pool);
 }

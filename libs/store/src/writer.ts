@@ -1,6 +1,6 @@
 import type { KubeObject } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
-import type { pg } from './connection.ts';
+import type { Client } from './connection.ts';
 import { changeOf, objectOf, type ChangeRow } from './rows.ts';
 
 /** Everything intake needs to go on where the last leader stopped. */
@@ -33,7 +33,7 @@ export const objectKey = (change: Pick<Change, 'resource' | 'namespace' | 'name'
  * Commits changes, in version order, and the state they lead to, in one transaction of one round trip. `client` must be the
  * session that holds the leadership: when it is gone, nothing is written. Rejects when the outcome is not a sure commit.
  */
-export async function commitChanges(client: pg.Client, changes: readonly Change[]): Promise<void> {
+export async function commitChanges(client: Client, changes: readonly Change[]): Promise<void> {
   const lastAt = new Map<string, number>();
   for (const [index, change] of changes.entries()) lastAt.set(objectKey(change), index);
   await client.query({
@@ -55,7 +55,7 @@ export async function commitChanges(client: pg.Client, changes: readonly Change[
 }
 
 /** Reads the whole current state. */
-export async function loadState(client: pg.Client): Promise<StoredState> {
+export async function loadState(client: Client): Promise<StoredState> {
   const objects = await client.query<{ resource: string; namespace: string; name: string; body: string }>('select resource, namespace, name, body from roundsman.objects');
   const last = await client.query<{ resource: string; version: number }>('select resource, max(version) as version from roundsman.changes group by resource');
   const lastOfResource = new Map(last.rows.map(({ resource, version }) => [resource, version]));
@@ -67,7 +67,7 @@ export async function loadState(client: pg.Client): Promise<StoredState> {
 }
 
 /** The newest changes, oldest first: for those who ask for a little history. */
-export async function recentChanges(client: pg.Client, count: number): Promise<Change[]> {
+export async function recentChanges(client: Client, count: number): Promise<Change[]> {
   const { rows } = await client.query<ChangeRow>('select version, of_resource, type, resource, namespace, name, uid, body from roundsman.changes order by version desc limit $1', [count]);
   return rows.reverse().map(changeOf);
 }
@@ -79,7 +79,7 @@ export interface KeepHistory {
 }
 
 /** Removes old changes, at most `batch` a call; returns how many. A watch from before them gets 410. */
-export async function trimChanges(client: pg.Client, keep: KeepHistory, batch = 20_000): Promise<number> {
+export async function trimChanges(client: Client, keep: KeepHistory, batch = 20_000): Promise<number> {
   const { rowCount } = await client.query(
     `with bounds as (select coalesce(max(version), 0) as head, coalesce(min(version), 0) as oldest from roundsman.changes),
      oldest as (select version, at from roundsman.changes order by version limit $3),

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { column, nameColumn, numberAt, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
-import type { KubeObject, StoredMeta } from '../meta.ts';
+import type { StoredMeta } from '../meta.ts';
 import { appHttpHealthy } from '../kinds/apphttphealthy.ts';
 import { netDns } from '../kinds/netdns.ts';
 import { netReach } from '../kinds/netreach.ts';

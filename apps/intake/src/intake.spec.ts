@@ -1,0 +1,360 @@
+import 'reflect-metadata';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { messages, ServiceError, Unreachable, type Bus, type Change, type Write } from '@roundsman/bus';
+import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
+import { migrateStore, openStore, type Store } from '@roundsman/store';
+import { eventually, startNats, startPostgres, type TestNats, type TestPostgres } from '@roundsman/testkit';
+import { Client } from 'pg';
+import { service } from './index.ts';
+
+let postgres: TestPostgres;
+let nats: TestNats;
+let url: string;
+let bus: Bus;
+let store: Store;
+let running: RunningServices[] = [];
+let children: ChildProcess[] = [];
+let loads: { stop: () => Promise<void> }[] = [];
+const lines: Record<string, unknown>[] = [];
+
+beforeAll(async () => {
+  [postgres, nats] = await Promise.all([startPostgres({ prepare: migrateStore }), startNats()]);
+});
+afterAll(() => Promise.all([postgres.stop(), nats.stop()]));
+beforeEach(async () => {
+  url = await postgres.createDatabase();
+  bus = await nats.connect('tester');
+  store = openStore(url);
+  lines.length = 0;
+});
+afterEach(async () => {
+  // Also after a failure: a load that goes on would write into the next test's database.
+  const stopping = loads.splice(0).map((load) => load.stop());
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await Promise.all(running.splice(0).map((services) => services.stop()));
+  await store.close();
+  await bus.close();
+  await Promise.all(stopping);
+});
+
+const log = makeLogger({ level: 'info', format: 'json', stream: { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) } });
+async function start(env: NodeJS.ProcessEnv = {}): Promise<RunningServices> {
+  const services = await runServices([{ definition: service }], { env, log, databaseUrl: url, connect: (identity) => nats.connect(identity) });
+  running.push(services);
+  return services;
+}
+
+/** A separate process that can be killed; resolves when it leads, or after `wait: false` at once. */
+async function startProcess(wait: boolean): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../test/instance.mjs')], { env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: url, NATS_URL: nats.url }, stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  const output = createInterface({ input: child.stdout! });
+  await new Promise<void>((resolve, reject) => {
+    if (!wait) resolve();
+    output.on('line', (line) => line.includes('"leading"') && resolve());
+    child.once('exit', (code) => reject(new Error(`the instance ended (${code}): is everything built?`)));
+  });
+  return child;
+}
+
+const resource = 'netreaches.roundsman.io';
+const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, request) as never;
+const create = (name: string, more: Partial<Write> = {}) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more });
+const setQps = (name: string, qps: number, metadata: object = {}) => write({ operation: 'update', resource, namespace: 'default', name, object: { metadata, spec: { request: { qps } } } });
+const allChanges = async (): Promise<Change[]> => {
+  const found: Change[] = [];
+  for (let since = 0; ; ) {
+    const page = await store.changes(since, { limit: 1000 });
+    found.push(...page.changes);
+    if (!page.more) return found;
+    since = found.at(-1)!.version;
+  }
+};
+
+/** Versions without a gap; each change names the one before it in its resource; the objects are where the changes lead. */
+async function expectConsistent(): Promise<Change[]> {
+  const found = await allChanges();
+  const lastOf = new Map<string, number>();
+  const state = new Map<string, Change>();
+  for (const [index, change] of found.entries()) {
+    expect(change.version).toBe(index + 1);
+    expect(change.previous).toBe(index);
+    expect(change.previousOfResource).toBe(lastOf.get(change.resource) ?? 0);
+    expect(change.object.metadata.resourceVersion).toBe(String(change.version));
+    lastOf.set(change.resource, change.version);
+    const key = `${change.resource} ${change.namespace}/${change.name}`;
+    const before = state.get(key);
+    expect(change.type).toBe(before === undefined ? 'ADDED' : change.type === 'DELETED' ? 'DELETED' : 'MODIFIED');
+    if (before !== undefined) expect(change.uid).toBe(before.uid);
+    if (change.type === 'DELETED') state.delete(key);
+    else state.set(key, change);
+  }
+  for (const of of lastOf.keys()) {
+    const { items } = await store.list(of);
+    const expected = [...state.values()].filter((change) => change.resource === of).map(({ object }) => object);
+    expect(items.length).toBe(expected.length);
+    const byUid = new Map(items.map((item) => [item.metadata.uid, item]));
+    for (const object of expected) expect(byUid.get(object.metadata['uid'] as string)).toEqual(object);
+  }
+  return found;
+}
+
+describe('writes', () => {
+  it('make the first namespaces, once', async () => {
+    await start();
+    expect((await store.list('namespaces')).items.map(({ metadata }) => metadata.name)).toEqual(['default', 'kube-system', 'roundsman-system']);
+    await running.pop()!.stop();
+    await start();
+    expect(await store.head()).toBe(3);
+  });
+  it('in great number at once have no gaps, and are announced in order', async () => {
+    await start();
+    const heard: Change[] = [];
+    await bus.subscribe(messages.change, {}, ({ payload }) => void heard.push(payload));
+    const lane = async (index: number): Promise<void> => {
+      for (let turn = 0; turn < 5; turn++) {
+        await create(`t-${index}-${turn}`);
+        await setQps(`t-${index}-${turn}`, 2);
+        if (turn % 2 === 0) await write({ operation: 'delete', resource, namespace: 'default', name: `t-${index}-${turn}` });
+      }
+    };
+    await Promise.all(Array.from({ length: 60 }, (_, index) => lane(index)));
+    const found = await expectConsistent();
+    expect(found).toHaveLength(3 + 60 * 13);
+    await eventually(() => expect(heard).toHaveLength(60 * 13));
+    expect(heard).toEqual(found.slice(3));
+  });
+  it('from one version: one wins, the others are told', async () => {
+    await start();
+    const { object } = await create('x');
+    const { resourceVersion } = object.metadata;
+    const results = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => setQps('x', index + 2, { resourceVersion })));
+    const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => (reason as ServiceError).code);
+    expect(refused).toEqual(Array<number>(19).fill(409));
+  });
+  it('of the same name: one creates, the others hear that it exists', async () => {
+    await start();
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => create('same')));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results) if (result.status === 'rejected') expect((result.reason as ServiceError).body).toMatchObject({ reason: 'AlreadyExists' });
+    expect((await store.list(resource)).items).toHaveLength(1);
+  });
+  it('are answered after the commit: what was answered can be read at once', async () => {
+    await start();
+    await Promise.all(
+      Array.from({ length: 30 }, async (_, index) => {
+        const { object } = await create(`r${index}`);
+        expect(await store.get(resource, 'default', `r${index}`)).toEqual(object);
+        expect(await bus.request(messages.get, {}, { resource, namespace: 'default', name: `r${index}` })).toEqual(object);
+      }),
+    );
+  });
+  it('without effect make no version; a dry run neither', async () => {
+    await start();
+    await create('x');
+    const head = await store.head();
+    await setQps('x', 1);
+    await create('y', { dryRun: true });
+    await expect(setQps('x', 0)).rejects.toMatchObject({ code: 422 });
+    expect(await store.head()).toBe(head);
+  });
+  it('leave an audit line that says who did what, and never a secret', async () => {
+    await start();
+    await write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 's' }, stringData: { password: 'hunter2' } } });
+    await expect(write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 't' }, stringData: { password: 12345678 } } })).rejects.toMatchObject({ code: 422 });
+    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'write', user: 'ada', operation: 'create', resource: 'secrets', name: 's', version: 4 })));
+    expect(JSON.stringify(lines)).not.toMatch(/hunter2|12345678|aHVudGVyMg/);
+  });
+});
+
+describe('reads on the bus', () => {
+  it('page through a list', async () => {
+    await start();
+    await Promise.all(Array.from({ length: 25 }, (_, index) => create(`p${String(index).padStart(2, '0')}`, index % 2 === 0 ? { object: { metadata: { name: `p${String(index).padStart(2, '0')}`, labels: { even: 'yes' } } } } : {})));
+    const names: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await bus.request(messages.list, {}, { resource, limit: 10, ...(after !== undefined && { after }) });
+      names.push(...page.items.map(({ metadata }) => metadata.name));
+      after = page.next;
+    } while (after !== undefined);
+    expect(names).toEqual(Array.from({ length: 25 }, (_, index) => `p${String(index).padStart(2, '0')}`));
+    expect((await bus.request(messages.list, {}, { resource, labelSelector: 'even=yes' })).items).toHaveLength(13);
+    await expect(bus.request(messages.get, {}, { resource, namespace: 'default', name: 'nope' })).rejects.toMatchObject({ code: 404 });
+  });
+  it('give changes from a version, and 410 when they are trimmed', async () => {
+    await start();
+    for (let index = 0; index < 5; index++) await create(`c${index}`);
+    const page = await bus.request(messages.changes, {}, { since: 5, limit: 2 });
+    expect([page.head, page.more, page.changes.map(({ version }) => version)]).toEqual([8, true, [6, 7]]);
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query('delete from roundsman.changes where version <= 6');
+    await client.end();
+    await expect(bus.request(messages.changes, {}, { since: 5 })).rejects.toMatchObject({ code: 410, body: { reason: 'Expired' } });
+    expect((await bus.request(messages.changes, {}, { since: 6 })).changes).toHaveLength(2);
+  });
+  it('tell the head in a beacon', async () => {
+    await start();
+    const heads: number[] = [];
+    await bus.subscribe(messages.changeHead, {}, ({ payload }) => void heads.push(payload.version));
+    await create('x');
+    await eventually(() => expect(heads).toContain(4));
+  });
+});
+
+describe('namespaces', () => {
+  it('take their objects along when they go, and nothing new meanwhile', async () => {
+    await start();
+    await write({ operation: 'create', resource: 'namespaces', object: { metadata: { name: 'shop' } } });
+    for (const name of ['a', 'b']) await create(name, { namespace: 'shop' });
+    await write({ operation: 'create', resource, namespace: 'shop', object: { metadata: { name: 'held', finalizers: ['test/held'] } } });
+    await write({ operation: 'delete', resource: 'namespaces', name: 'shop' });
+    await eventually(async () => expect((await store.page(resource, { namespace: 'shop' })).items.map(({ metadata }) => metadata.name)).toEqual(['held']));
+    await expect(create('new', { namespace: 'shop' })).rejects.toMatchObject({ code: 403 });
+    // The next leader goes on with it.
+    await running.pop()!.stop();
+    await start();
+    await write({ operation: 'update', resource, namespace: 'shop', name: 'held', object: { metadata: { finalizers: [] } } });
+    await eventually(async () => expect(await store.get('namespaces', undefined, 'shop')).toBeUndefined());
+    await expectConsistent();
+  });
+});
+
+/** Keeps writing through outages and notes what was accepted; stops when told to. */
+function writer(prefix: string): { accepted: Map<string, number>; failures: Error[]; stop: () => Promise<void> } {
+  const accepted = new Map<string, number>();
+  const failures: Error[] = [];
+  const until = { over: false };
+  const lane = async (lane: number): Promise<void> => {
+    for (let turn = 0; !until.over; turn++) {
+      const name = `${prefix}-${lane}-${turn}`;
+      try {
+        // A killed leader answers nothing: no use in waiting long.
+        const request: Write = { operation: 'create', resource, namespace: 'default', object: { metadata: { name } } };
+        const { object } = await bus.request(messages.write, {}, request, { timeoutMs: 1_500 });
+        accepted.set(name, Number(object.metadata['resourceVersion']));
+      } catch (error) {
+        failures.push(error as Error);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  };
+  const lanes = Array.from({ length: 16 }, (_, index) => lane(index));
+  const load = {
+    accepted,
+    failures,
+    stop: async () => {
+      until.over = true;
+      await Promise.all(lanes);
+    },
+  };
+  loads.push(load);
+  return load;
+}
+
+/** Every accepted write is there, under the version it was told. */
+async function expectKept(accepted: ReadonlyMap<string, number>): Promise<void> {
+  const versions = new Map((await expectConsistent()).filter(({ type }) => type === 'ADDED').map(({ name, version }) => [name, version]));
+  for (const [name, version] of accepted) expect([name, versions.get(name)]).toEqual([name, version]);
+}
+const grown = (accepted: ReadonlyMap<string, number>, by: number, within = 10_000) => {
+  const from = accepted.size;
+  return eventually(() => accepted.size >= from + by, { within });
+};
+
+describe('faults', () => {
+  it('a standby takes over from a leader that is killed in the middle of writes; nothing accepted is lost', async () => {
+    const leader = await startProcess(true);
+    await startProcess(false);
+    const load = writer('k');
+    await grown(load.accepted, 100);
+    const begun = performance.now();
+    leader.kill('SIGKILL');
+    await grown(load.accepted, 100);
+    expect(performance.now() - begun).toBeLessThan(8_000);
+    await load.stop();
+    await expectKept(load.accepted);
+  });
+  it('a leader that stands still is replaced, and accepts nothing when it wakes up', async () => {
+    const leader = await startProcess(true);
+    await startProcess(false);
+    const load = writer('z');
+    await grown(load.accepted, 50);
+    leader.kill('SIGSTOP');
+    await grown(load.accepted, 50, 20_000);
+    leader.kill('SIGCONT');
+    await grown(load.accepted, 200);
+    await load.stop();
+    await expectKept(load.accepted);
+  });
+  it('a leader whose database session ends accepts nothing more until it leads again', async () => {
+    await start();
+    const load = writer('t');
+    await grown(load.accepted, 100);
+    const admin = new Client({ connectionString: url });
+    await admin.connect();
+    for (let round = 0; round < 3; round++) {
+      await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'roundsman leader intake' and datname = current_database()");
+      await grown(load.accepted, 100);
+    }
+    await admin.end();
+    await load.stop();
+    await expectKept(load.accepted);
+    for (const failure of load.failures) expect(failure instanceof Unreachable || (failure instanceof ServiceError && failure.code === 503)).toBe(true);
+  });
+  it('two instances never both lead: a session that ends hands over to the other one', async () => {
+    await start();
+    await startProcess(false);
+    const load = writer('f');
+    await grown(load.accepted, 50);
+    const admin = new Client({ connectionString: url });
+    await admin.connect();
+    for (let round = 0; round < 4; round++) {
+      await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'roundsman leader intake' and datname = current_database()");
+      await grown(load.accepted, 50);
+    }
+    await admin.end();
+    await load.stop();
+    await expectKept(load.accepted);
+  });
+  it('while Postgres is down writes fail soon; afterwards they work again, without a restart', async () => {
+    const services = await start();
+    const load = writer('p');
+    await grown(load.accepted, 50);
+    await postgres.kill();
+    await eventually(() => expect(services.health.report().ready).toBe(false));
+    const begun = performance.now();
+    await expect(create('during')).rejects.toThrow();
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    await postgres.restart();
+    await grown(load.accepted, 50, 15_000);
+    expect(services.health.report().ready).toBe(true);
+    await load.stop();
+    await expectKept(load.accepted);
+  });
+  it('a stop answers what is on its way and hands over cleanly', async () => {
+    await start();
+    const load = writer('s');
+    await grown(load.accepted, 50);
+    await running.pop()!.stop();
+    await start();
+    await grown(load.accepted, 50);
+    await load.stop();
+    await expectKept(load.accepted);
+  });
+});
+
+it('counts and times in Prometheus metrics', async () => {
+  const { metrics } = await start();
+  await create('x');
+  await expect(create('x')).rejects.toMatchObject({ code: 409 });
+  const text = await metrics.metrics();
+  expect(text).toMatch(/roundsman_intake_writes_total\{operation="create",resource="netreaches.roundsman.io",outcome="committed"\} 1/);
+  expect(text).toMatch(/outcome="AlreadyExists"\} 1/);
+  expect(text).toMatch(/roundsman_intake_leader 1/);
+  expect(text).toMatch(/roundsman_intake_objects\{resource="namespaces"\} 3/);
+});

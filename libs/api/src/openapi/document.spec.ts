@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { kinds } from '../registry.ts';
+import { views } from '../views/registry.ts';
+import { openApiDocument } from './document.ts';
+
+type Json = Record<string, unknown>;
+interface Document extends Json {
+  paths: Record<string, Record<string, Json>>;
+  components: { schemas: Record<string, Json>; responses: Json };
+}
+const documents = ['v1', 'roundsman.io/v1', 'kdoctor.io/v1beta1'].map((groupVersion) => [groupVersion, openApiDocument(groupVersion) as unknown as Document] as const);
+
+function everyObject(value: unknown, visit: (object: Json) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) visit(value as Json);
+  for (const member of Object.values(value)) everyObject(member, visit);
+}
+
+it('there is a document for each group and version, and none for others', () => {
+  for (const [, document] of documents) expect(document).toBeDefined();
+  expect(openApiDocument('apps/v1')).toBeUndefined();
+});
+
+describe.each(documents)('%s', (_groupVersion, document) => {
+  it('refers only to what it has', () => {
+    everyObject(document, ({ $ref }) => {
+      if (typeof $ref !== 'string') return;
+      const [, , section, name] = $ref.split('/');
+      expect(document.components[section as 'schemas']).toHaveProperty([name!]);
+    });
+  });
+  it('names every operation once and gives it answers', () => {
+    const ids: string[] = [];
+    for (const item of Object.values(document.paths)) {
+      for (const [method, operation] of Object.entries(item)) {
+        if (method === 'parameters') continue;
+        ids.push(operation['operationId'] as string);
+        const codes = Object.keys(operation['responses'] as Json);
+        for (const code of ['401', '404', '503']) expect(codes).toContain(code);
+        expect(codes.some((code) => code.startsWith('2'))).toBe(true);
+      }
+    }
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+  it('declares every path parameter', () => {
+    for (const [path, item] of Object.entries(document.paths)) {
+      const declared = ((item['parameters'] as unknown as { name: string }[]) ?? []).map(({ name }) => name);
+      expect(declared).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    }
+  });
+  it('stays within OpenAPI 3.0', () => {
+    everyObject(document, (object) => {
+      for (const member of ['$schema', 'const', 'propertyNames', 'contentEncoding', '$defs']) if (!('properties' in object)) expect(object).not.toHaveProperty([member]);
+    });
+  });
+});
+
+it('kubectl finds what it looks for: a patch with fieldValidation, and a schema, for every kind that can be written', () => {
+  for (const kind of [...kinds, ...views]) {
+    const { paths, components } = openApiDocument(kind.group === '' ? kind.version : `${kind.group}/${kind.version}`) as unknown as Document;
+    const gvk = { group: kind.group, version: kind.version, kind: kind.kind };
+    expect(Object.values(components.schemas)).toContainEqual(expect.objectContaining({ 'x-kubernetes-group-version-kind': [gvk] }));
+    if (kind.virtual === true) continue;
+    const patches = Object.values(paths).flatMap(({ patch }) => patch ?? []);
+    expect(patches).toContainEqual(expect.objectContaining({ 'x-kubernetes-group-version-kind': gvk, parameters: expect.arrayContaining([expect.objectContaining({ name: 'fieldValidation' })]) }));
+  }
+});
+
+it('describes every member of a task, for explain', () => {
+  const missing: string[] = [];
+  const walk = (schema: Json, path: string): void => {
+    for (const [name, member] of Object.entries((schema['properties'] ?? {}) as Record<string, Json>)) {
+      if (member['description'] === undefined) missing.push(`${path}.${name}`);
+      walk(member, `${path}.${name}`);
+      if (member['items'] !== undefined) walk(member['items'] as Json, `${path}.${name}[]`);
+    }
+  };
+  const { components } = documents[1]![1];
+  for (const kind of ['NetReach', 'AppHttpHealthy', 'NetDNS']) walk(components.schemas[`io.roundsman.v1.${kind}`]!, kind);
+  expect(missing).toEqual([]);
+});
