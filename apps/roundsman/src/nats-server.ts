@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { agentIdentity, createCredential, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential } from '@roundsman/bus';
+import { agentIdentity, createCredential, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential, type Identity } from '@roundsman/bus';
 import type { Home } from './home.ts';
 import type { NatsBinary } from './nats-binary.ts';
 import { runnerOf } from './nodes.ts';
@@ -26,6 +26,9 @@ export async function identities(home: Home, nodes: readonly string[]): Promise<
   if (missing.length > 0) await saveIdentities(folder, all);
   return all;
 }
+
+/** Where `identities` keeps the seed of one of them. */
+export const seedFileOf = (home: Home, { name }: Identity): string => home.file('keys', `${name}.nk`);
 
 /** Starts NATS with the permissions of the identities; resolves when it greets a client. */
 export async function startNats(options: { home: Home; binary: NatsBinary; port: number; monitorPort: number; identities: readonly Credential[] }): Promise<NatsServer> {

@@ -1,14 +1,15 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, statSync } from 'node:fs';
-import { connectBus } from '@roundsman/bus';
+import { connectBus, runnerIdentity } from '@roundsman/bus';
+import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { makeLogger, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
 import { pino, type Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { clusterProblems, GatewayClient } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
 import { bringNats } from './nats-binary.ts';
-import { identities, startNats, type NatsServer } from './nats-server.ts';
+import { identities, seedFileOf, startNats, type NatsServer } from './nats-server.ts';
 import { nodeNames, runnerOf } from './nodes.ts';
 import { choosePorts } from './ports.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
@@ -212,10 +213,13 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
       identity: `agent-${node}`,
       env: {
         ROUNDSMAN_NODE_AGENT_NODE: node,
-        ROUNDSMAN_NODE_AGENT_RUNNER: runnerOf(node),
+        ROUNDSMAN_NODE_AGENT_SHARE: String(1 / nodes.length),
+        ROUNDSMAN_NODE_AGENT_DATA_DIR: home.file('data', 'runners', node),
         ROUNDSMAN_NODE_AGENT_NATS_URL: natsUrl,
-        ROUNDSMAN_NODE_AGENT_KEYS: home.file('keys'),
-        ROUNDSMAN_NODE_AGENT_DATA_DIR: home.file('data', 'runners'),
+        ROUNDSMAN_NODE_AGENT_RUNNER_ENTRY: runnerEntry,
+        ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
+        ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
+        ROUNDSMAN_NODE_AGENT_RUNNER_SEED_FILE: seedFileOf(home, runnerIdentity(runnerOf(node), node)),
         ROUNDSMAN_NODE_AGENT_DENY_ENDPOINTS: own,
       },
     }));
