@@ -1,1 +1,18 @@
-export {};
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import type { ServiceDefinition } from '@roundsman/service';
+import { NodeAgent } from './node-agent.ts';
+import { settingsSchema, type Settings } from './settings.ts';
+
+export { runnerNameOf, type Settings } from './settings.ts';
+
+@Module({})
+class NodeAgentModule {}
+
+/** One node. A process that is several virtual nodes runs several instances, each with settings of its own. */
+export const service: ServiceDefinition<Settings> = {
+  name: 'node-agent',
+  config: settingsSchema,
+  needsDatabase: false,
+  module: (context) => ({ module: NodeAgentModule, providers: [{ provide: NodeAgent, useFactory: () => new NodeAgent(context) }] }),
+};

@@ -52,7 +52,7 @@ export class Runner {
       ports: portsOf(config),
       folder: join(config.dataDir, 'echo'),
       serverName: config.name,
-      names: [echoServiceName, config.node, 'localhost', ...config.certificateNames],
+      names: [echoServiceName, `${echoServiceName}.cluster.local`, config.node, 'localhost', ...config.certificateNames],
       ...(config.dnsUpstream === undefined ? {} : { upstream: config.dnsUpstream }),
     });
     this.spool = new Spool({ folder: join(config.dataDir, 'spool'), maxBytes: config.spoolMaxBytes, log });

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messages } from '@roundsman/bus';
+import { ProcessRuntime, type ContainerRuntime } from '@roundsman/containers';
+import type { ServiceContext } from '@roundsman/service';
+import { Gauge } from 'prom-client';
+import { DefaultRunner } from './default-runner.ts';
+import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
+import type { Settings } from './settings.ts';
+
+const beatEveryMs = 2_000;
+const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+
+/** The agent of one node: says that the node is there and what it has, and keeps its runner running. */
+export class NodeAgent {
+  readonly #context: ServiceContext<Settings>;
+  readonly #runtime: ContainerRuntime;
+  readonly #runner: DefaultRunner;
+  /** Changes with every start. */
+  readonly #instance = randomUUID();
+  #info: Record<string, string> = {};
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> = Promise.resolve();
+
+  constructor(context: ServiceContext<Settings>, runtime: ContainerRuntime = new ProcessRuntime(join(context.config.dataDir, 'containers'))) {
+    this.#context = context;
+    this.#runtime = runtime;
+    this.#runner = new DefaultRunner(context.config, runtime, context.log);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { config, health, metrics } = this.#context;
+    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+    this.#info = await nodeInfo(config.node, this.#runtime.version, version);
+    health.add({ name: 'node-agent/runner', problem: () => this.#runner.problem() });
+    const gauge: Gauge = new Gauge({
+      name: 'roundsman_node_agent_runner_restarts',
+      help: 'Restarts of the runner since the agent started it',
+      registers: [metrics],
+      collect: () => gauge.set(this.#runner.restarts),
+    });
+    await this.#runner.start();
+    this.#beat();
+    this.#timer = setInterval(() => this.#beat(), beatEveryMs);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating;
+    this.#context.health.remove('node-agent/runner');
+    await this.#runner.stop();
+  }
+
+  #beat(): void {
+    this.#beating = this.#sendBeat().catch((error: unknown) => this.#context.log.error({ err: error }, 'heartbeat not sent'));
+  }
+
+  async #sendBeat(): Promise<void> {
+    const { config, bus } = this.#context;
+    const capacity = capacityOf(config);
+    const runner = this.#runner.condition();
+    const conditions = await machineConditions(config.dataDir);
+    bus.publish(messages.nodeBeat, { node: config.node }, {
+      node: config.node,
+      instance: this.#instance,
+      sentAt: new Date().toISOString(),
+      addresses: [...config.addresses.map((address) => ({ type: 'InternalIP' as const, address })), { type: 'Hostname' as const, address: config.node }],
+      capacity,
+      allocatable: capacity,
+      nodeInfo: this.#info,
+      labels: {
+        'kubernetes.io/hostname': config.node,
+        'kubernetes.io/os': this.#info['operatingSystem'] ?? '',
+        'kubernetes.io/arch': this.#info['architecture'] ?? '',
+        ...config.labels,
+      },
+      conditions: [
+        ...conditions,
+        ...(runner === undefined ? [] : [runner]),
+        { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the node agent is well' },
+      ],
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+const list = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== '');
+
+/** Environment variables `ROUNDSMAN_NODE_AGENT_<KEY>`. */
+export const settingsSchema = z.object({
+  node: z.string().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be a Kubernetes name').describe('Name of the node'),
+  addresses: z.string().default('127.0.0.1').transform(list).pipe(z.array(z.union([z.ipv4(), z.ipv6()])).min(1)).describe('Its IP addresses, separated by commas; runners listen on them'),
+  labels: z.string().default('').transform((text) => Object.fromEntries(list(text).map((pair) => [pair.split('=')[0] ?? '', pair.split('=').slice(1).join('=')]))).describe('key=value, separated by commas'),
+  share: z.coerce.number().positive().max(1).default(1).describe('Part of the machine that is this node, where several share it'),
+  cpu: z.coerce.number().positive().optional().describe('Cores of the node; default: its share of the machine'),
+  memoryMi: z.coerce.number().int().positive().optional().describe('Memory in MiB; default: its share of the machine'),
+  dataDir: z.string().min(1).describe('Folder of this agent alone; must outlive a restart'),
+  natsUrl: z.string().min(1).default('nats://127.0.0.1:4222').describe('NATS for its runners'),
+  runnerEntry: z.string().default('').describe('Program of the probe-runner (its main.js); without it no runner is started'),
+  runnerFlags: z.string().default('--max-semi-space-size=1,--optimize-for-size,--v8-pool-size=1').transform(list).describe('Node flags for the runner, separated by commas'),
+  runnerSeedFile: z.string().optional().describe('nkey seed of the runner’s identity'),
+  runnerName: z.string().optional().describe('Default: <runtime>-<node>'),
+  runtime: z.string().min(1).default('default').describe('Runtime whose runner is kept here'),
+  runnerLogLevel: z.string().default('info'),
+  runnerCapacityQps: z.coerce.number().positive().optional().describe('Requests per second the runner may be asked for'),
+  deny: z.string().optional().describe('CIDR ranges that are no targets, separated by commas; default: link-local'),
+  denyEndpoints: z.string().default('').describe('address:port pairs that are no targets: the product’s own'),
+  allow: z.string().default('').describe('Ranges, addresses or address:port that are targets all the same'),
+  stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner with the agent; otherwise it goes on and is adopted by the next agent'),
+});
+export type Settings = z.infer<typeof settingsSchema>;
+
+export const runnerNameOf = ({ runnerName, runtime, node }: Settings): string => runnerName ?? `${runtime}-${node}`;
