@@ -48,11 +48,11 @@ export interface KubeObject<Spec = unknown, Status = unknown> {
 }
 
 export const conditionSchema = z.object({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string(),
-  message: z.string(),
-  lastTransitionTime: z.string(),
-  observedGeneration: z.number().int().optional(),
+  type: z.string().describe('What is told about'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds'),
+  reason: z.string().describe('One word why'),
+  message: z.string().describe('Why, in words'),
+  lastTransitionTime: z.string().describe('When the status last changed, RFC 3339'),
+  observedGeneration: z.number().int().optional().describe('Generation of the object that this is about'),
 });
 export type Condition = z.infer<typeof conditionSchema>;

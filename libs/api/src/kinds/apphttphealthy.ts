@@ -12,7 +12,7 @@ import { appHttpHealthySpecSchema } from './spec.ts';
 import { taskStatusSchema } from './task.ts';
 import { taskColumns } from './task-columns.ts';
 
-const schema = objectOf('roundsman.io/v1', 'AppHttpHealthy', 'Requests an HTTP service from every node and judges the answers', { spec: appHttpHealthySpecSchema, status: taskStatusSchema.optional() });
+const schema = objectOf('roundsman.io/v1', 'AppHttpHealthy', 'Requests an HTTP service from every node and judges the answers', { spec: appHttpHealthySpecSchema, status: taskStatusSchema.optional().describe('How the task fares; written by Roundsman') });
 
 export const appHttpHealthy: Kind = {
   group: 'roundsman.io',

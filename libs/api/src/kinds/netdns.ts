@@ -16,7 +16,7 @@ import { netDnsSpecSchema } from './spec.ts';
 import { taskStatusSchema } from './task.ts';
 import { taskColumns } from './task-columns.ts';
 
-const schema = objectOf('roundsman.io/v1', 'NetDNS', 'Asks a DNS server from every node and judges the answers', { spec: netDnsSpecSchema, status: taskStatusSchema.optional() });
+const schema = objectOf('roundsman.io/v1', 'NetDNS', 'Asks a DNS server from every node and judges the answers', { spec: netDnsSpecSchema, status: taskStatusSchema.optional().describe('How the task fares; written by Roundsman') });
 
 /** A DNS name by its lengths and characters; service names may start with an underscore. */
 const dnsName = /^(?=.{1,253}\.?$)[a-zA-Z0-9_]([-a-zA-Z0-9_]{0,61}[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([-a-zA-Z0-9_]{0,61}[a-zA-Z0-9_])?)*\.?$/;

@@ -13,7 +13,7 @@ import { netReachSpecSchema } from './spec.ts';
 import { taskStatusSchema } from './task.ts';
 import { taskColumns } from './task-columns.ts';
 
-const schema = objectOf('roundsman.io/v1', 'NetReach', 'Tests from every node that every other one can be reached, by the ways it names', { spec: netReachSpecSchema.prefault({}), status: taskStatusSchema.optional() });
+const schema = objectOf('roundsman.io/v1', 'NetReach', 'Tests from every node that every other one can be reached, by the ways it names', { spec: netReachSpecSchema.prefault({}), status: taskStatusSchema.optional().describe('How the task fares; written by Roundsman') });
 
 /** Targets each runner would have: every address of a ready runner in the families asked for, its own too; at least one. */
 function targetCount(target: NetReachSpec['target'], context: AdmissionContext): number {

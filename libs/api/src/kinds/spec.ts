@@ -122,7 +122,7 @@ export const agentSpecSchema = z
     annotation: z.record(z.string(), z.string()).optional().describe('Annotations of the workload, its pods and services'),
     terminationGracePeriodMinutes: z.number().int().nonnegative().optional().describe('Minutes from the end of the task to the removal of the workload'),
     affinity: z.looseObject({}).optional().describe('Affinity of the pods, as in Kubernetes'),
-    env: z.array(z.looseObject({ name: z.string() })).optional().describe('Environment of the containers, as in Kubernetes'),
+    env: z.array(z.looseObject({ name: z.string().describe('Name of the variable') })).optional().describe('Environment of the containers, as in Kubernetes'),
     resources: z.looseObject({}).optional().describe('Resources of the containers, as in Kubernetes'),
   })
   .describe('Gives the task a workload of its own. Without it the default runners execute it');

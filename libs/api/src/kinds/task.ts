@@ -8,36 +8,42 @@ export const roundStates = ['notstarted', 'ongoing', 'succeed', 'fail', 'cancele
 /** One round in a task's history, newest first; field names as in kdoctor. */
 export const roundRecordSchema = z.object({
   roundNumber: z.number().int().describe('Number of the round, from 1'),
-  status: z.enum(roundStates),
+  status: z.enum(roundStates).describe('How the round is, or how it ended'),
   failureReason: z.string().optional().describe('What is broken, in words'),
-  startTimeStamp: z.string(),
-  deadLineTimeStamp: z.string(),
-  endTimeStamp: z.string().optional(),
+  startTimeStamp: z.string().describe('When it started, RFC 3339'),
+  deadLineTimeStamp: z.string().describe('When it is closed at the latest'),
+  endTimeStamp: z.string().optional().describe('When it was closed'),
   duration: z.string().optional().describe('Go duration string'),
   expectedActorNumber: z.number().int().optional().describe('Runners expected to report'),
-  succeedAgentNodeList: z.array(z.string()),
-  failedAgentNodeList: z.array(z.string()),
-  notReportAgentNodeList: z.array(z.string()),
+  succeedAgentNodeList: z.array(z.string()).describe('Nodes on which everything held'),
+  failedAgentNodeList: z.array(z.string()).describe('Nodes on which something did not'),
+  notReportAgentNodeList: z.array(z.string()).describe('Nodes that did not report'),
 });
 export type RoundRecord = z.infer<typeof roundRecordSchema>;
 
 /** Status of every task kind. Condition types: Scheduled, Progressing, Complete, Healthy, Suspended. */
 export const taskStatusSchema = z.object({
-  observedGeneration: z.number().int().optional(),
+  observedGeneration: z.number().int().optional().describe('Generation of the task that this status is about'),
   expectedRound: z.number().int().optional().describe('Rounds this task will run; -1 for ever'),
   doneRound: z.number().int().optional().describe('Rounds that are closed'),
-  finish: z.boolean().optional(),
-  finishTime: z.string().optional(),
-  lastRoundStatus: z.enum(['succeed', 'fail', 'canceled', 'unknown']).optional(),
-  nextRoundTime: z.string().optional(),
-  /** Value of the run-now annotation that has been acted on. */
-  handledRunNow: z.string().optional(),
-  handledCancel: z.string().optional(),
-  history: z.array(roundRecordSchema).optional(),
-  conditions: z.array(conditionSchema).optional(),
+  finish: z.boolean().optional().describe('Whether all rounds are done'),
+  finishTime: z.string().optional().describe('When the last round was closed'),
+  lastRoundStatus: z.enum(['succeed', 'fail', 'canceled', 'unknown']).optional().describe('How the last closed round ended'),
+  nextRoundTime: z.string().optional().describe('When the next round starts'),
+  handledRunNow: z.string().optional().describe('Value of the run-now annotation that has been acted on'),
+  handledCancel: z.string().optional().describe('Value of the cancel annotation that has been acted on'),
+  history: z.array(roundRecordSchema).optional().describe('The last rounds, newest first'),
+  conditions: z.array(conditionSchema).optional().describe('Scheduled, Progressing, Complete, Healthy and Suspended, each with its reason'),
   resource: z
-    .object({ runtimeName: z.string(), runtimeType: z.string(), runtimeStatus: z.string(), serviceNameV4: z.string().optional(), serviceNameV6: z.string().optional() })
-    .optional(),
+    .object({
+      runtimeName: z.string().describe('Name of the workload that carries the task'),
+      runtimeType: z.string().describe('Its kind'),
+      runtimeStatus: z.string().describe('Its state: creating, created or deleted'),
+      serviceNameV4: z.string().optional().describe('Its service for IPv4'),
+      serviceNameV6: z.string().optional().describe('Its service for IPv6'),
+    })
+    .optional()
+    .describe('What carries the task'),
 });
 export type TaskStatus = z.infer<typeof taskStatusSchema>;
 
