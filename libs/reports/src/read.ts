@@ -140,7 +140,7 @@ async function matrixOf(pool: pg.Pool, { taskUid, round, start }: RoundRow): Pro
        select "from", "to", array_agg(b order by b) as b, array_agg(c order by b) as c
        from (select m."from", m."to", u.b, sum(u.c)::bigint as c from mine m join cells using ("from", "to"), lateral unnest(m.latency_b, m.latency_c) u (b, c) group by 1, 2, 3) s group by 1, 2)
      select "from", "to", targets, "okTargets", planned, succeeded, case when planned > 0 then succeeded / planned else 0 end as "successRate", cells, mean as "meanUs",
-       least(max, greatest(min, grafana.lb_quantile(0.5, b, c))) as "p50Us", least(max, greatest(min, grafana.lb_quantile(0.99, b, c))) as "p99Us"
+       grafana.lb_quantile(0.5, b, c, min, max) as "p50Us", grafana.lb_quantile(0.99, b, c, min, max) as "p99Us"
      from cells left join merged using ("from", "to") order by 1, 2`,
     [taskUid, round, start, reportBounds.matrix],
   );

@@ -27,6 +27,12 @@ begin
   end loop;
   return null;
 end $$;
+
+-- The same, never outside the exact minimum and maximum.
+create function grafana.lb_quantile(q double precision, buckets smallint[], counts bigint[], min_us double precision, max_us double precision) returns double precision
+language sql immutable parallel safe as $$
+  select case when cardinality(counts) > 0 then least(max_us, greatest(min_us, grafana.lb_quantile(q, buckets, counts))) end
+$$;
 `;
 
 export class ReportFunctions1763708400002 implements MigrationInterface {
@@ -37,6 +43,6 @@ export class ReportFunctions1763708400002 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('drop function grafana.lb_quantile(double precision, smallint[], bigint[]); drop function grafana.lb_value(integer);');
+    await runner.query('drop function grafana.lb_quantile(double precision, smallint[], bigint[], double precision, double precision); drop function grafana.lb_quantile(double precision, smallint[], bigint[]); drop function grafana.lb_value(integer);');
   }
 }

@@ -9,8 +9,8 @@ select r.round_start as time, r.closed_at, r.kind, r.namespace, r.task, r.task_u
        r.runners_expected, r.runners_ok, r.runners_failed, r.runners_canceled, r.runners_error, r.runners_missing,
        r.targets, r.ok_targets, r.planned, r.sent, r.unsent, r.succeeded, r.failed, r.bytes,
        case when r.planned > 0 then r.succeeded::double precision / r.planned end as success_rate,
-       r.latency_sum_us / nullif(r.latency_count, 0) / 1000 as mean_ms, r.latency_min_us / 1000 as min_ms,
-       r.p50_us / 1000 as p50_ms, r.p90_us / 1000 as p90_ms, r.p95_us / 1000 as p95_ms, r.p99_us / 1000 as p99_ms, r.latency_max_us / 1000 as max_ms,
+       r.latency_sum_us / nullif(r.latency_count, 0) / 1000 as mean_ms, case when r.latency_count > 0 then r.latency_min_us / 1000 end as min_ms,
+       r.p50_us / 1000 as p50_ms, r.p90_us / 1000 as p90_ms, r.p95_us / 1000 as p95_ms, r.p99_us / 1000 as p99_ms, case when r.latency_count > 0 then r.latency_max_us / 1000 end as max_ms,
        r.late_results
 from report.rounds r where r.closed_at is not null;
 
@@ -21,19 +21,19 @@ select distinct on (kind, namespace, task) * from grafana.rounds order by kind, 
 create view grafana.latency_percentiles as
 select r.round_start as time, r.kind, r.namespace, r.task, r.task_uid, r.round, p.metric, p.us / 1000 as value_ms
 from report.rounds r,
-     lateral (values ('p50', r.p50_us), ('p90', r.p90_us), ('p95', r.p95_us), ('p99', r.p99_us), ('max', r.latency_max_us)) p (metric, us)
+     lateral (values ('p50', r.p50_us), ('p90', r.p90_us), ('p95', r.p95_us), ('p99', r.p99_us), ('max', case when r.latency_count > 0 then r.latency_max_us end)) p (metric, us)
 where r.closed_at is not null and p.us is not null;
 
 create view grafana.targets as
 select x.round_start as time, r.kind, r.namespace, r.task, x.task_uid, x.round, x.runner, rr.node, x.target, x.layer, x.address, x.method, x.target_node, x.family,
        x.planned, x.sent, x.unsent, x.succeeded, x.failed, x.bytes, x.ok, x.reason,
        case when x.planned > 0 then x.succeeded::double precision / x.planned end as success_rate,
-       x.latency_sum_us / nullif(x.latency_count, 0) / 1000 as mean_ms, x.latency_min_us / 1000 as min_ms,
-       least(x.latency_max_us, greatest(x.latency_min_us, grafana.lb_quantile(0.50, x.latency_b, x.latency_c))) / 1000 as p50_ms,
-       least(x.latency_max_us, greatest(x.latency_min_us, grafana.lb_quantile(0.90, x.latency_b, x.latency_c))) / 1000 as p90_ms,
-       least(x.latency_max_us, greatest(x.latency_min_us, grafana.lb_quantile(0.95, x.latency_b, x.latency_c))) / 1000 as p95_ms,
-       least(x.latency_max_us, greatest(x.latency_min_us, grafana.lb_quantile(0.99, x.latency_b, x.latency_c))) / 1000 as p99_ms,
-       x.latency_max_us / 1000 as max_ms,
+       x.latency_sum_us / nullif(x.latency_count, 0) / 1000 as mean_ms, case when x.latency_count > 0 then x.latency_min_us / 1000 end as min_ms,
+       grafana.lb_quantile(0.50, x.latency_b, x.latency_c, x.latency_min_us, x.latency_max_us) / 1000 as p50_ms,
+       grafana.lb_quantile(0.90, x.latency_b, x.latency_c, x.latency_min_us, x.latency_max_us) / 1000 as p90_ms,
+       grafana.lb_quantile(0.95, x.latency_b, x.latency_c, x.latency_min_us, x.latency_max_us) / 1000 as p95_ms,
+       grafana.lb_quantile(0.99, x.latency_b, x.latency_c, x.latency_min_us, x.latency_max_us) / 1000 as p99_ms,
+       case when x.latency_count > 0 then x.latency_max_us / 1000 end as max_ms,
        x.latency_b, x.latency_c, x.errors, x.status_codes, x.reply_codes, x.lag_p99_us / 1000 as send_lag_p99_ms,
        x.phases[2] / nullif(x.phases[1], 0) / 1000 as dns_ms, x.phases[5] / nullif(x.phases[4], 0) / 1000 as connect_ms, x.phases[8] / nullif(x.phases[7], 0) / 1000 as tls_ms,
        x.phases[11] / nullif(x.phases[10], 0) / 1000 as first_byte_ms, x.phases[14] / nullif(x.phases[13], 0) / 1000 as transfer_ms
@@ -64,8 +64,8 @@ cross join lateral (
   group by rr.node, x.target_node
 ) m
 left join lateral (
-  select least(m.max_us, greatest(m.min_us, grafana.lb_quantile(0.5, array_agg(s.b order by s.b), array_agg(s.c order by s.b)))) as p50_us,
-         least(m.max_us, greatest(m.min_us, grafana.lb_quantile(0.99, array_agg(s.b order by s.b), array_agg(s.c order by s.b)))) as p99_us
+  select grafana.lb_quantile(0.5, array_agg(s.b order by s.b), array_agg(s.c order by s.b), m.min_us, m.max_us) as p50_us,
+         grafana.lb_quantile(0.99, array_agg(s.b order by s.b), array_agg(s.c order by s.b), m.min_us, m.max_us) as p99_us
   from (
     select u.b, sum(u.c)::bigint as c
     from report.results x
@@ -82,8 +82,8 @@ select r.round_start as time, r.kind, r.namespace, r.task, r.task_uid, r.round, 
        rr.started_at, rr.ended_at, rr.targets, rr.ok_targets, rr.planned, rr.sent, rr.unsent, rr.succeeded, rr.failed, rr.bytes,
        case when rr.planned > 0 then rr.succeeded::double precision / rr.planned end as success_rate,
        rr.latency_sum_us / nullif(rr.latency_count, 0) / 1000 as mean_ms,
-       least(rr.latency_max_us, greatest(rr.latency_min_us, grafana.lb_quantile(0.50, rr.latency_b, rr.latency_c))) / 1000 as p50_ms,
-       least(rr.latency_max_us, greatest(rr.latency_min_us, grafana.lb_quantile(0.99, rr.latency_b, rr.latency_c))) / 1000 as p99_ms,
+       grafana.lb_quantile(0.50, rr.latency_b, rr.latency_c, rr.latency_min_us, rr.latency_max_us) / 1000 as p50_ms,
+       grafana.lb_quantile(0.99, rr.latency_b, rr.latency_c, rr.latency_min_us, rr.latency_max_us) / 1000 as p99_ms,
        rr.lag_p99_us / 1000 as send_lag_p99_ms,
        coalesce((rr.starvation ->> 'suspect')::boolean, false) as suspect,
        (rr.starvation ->> 'loopDelayP99Ms')::double precision as loop_delay_p99_ms,
@@ -109,9 +109,9 @@ select h.hour as time, h.kind, h.namespace, h.task, h.task_uid, h.runner, h.node
        h.planned, h.sent, h.unsent, h.succeeded, h.failed, h.bytes,
        case when h.planned > 0 then h.succeeded::double precision / h.planned end as success_rate,
        h.latency_sum_us / nullif(h.latency_count, 0) / 1000 as mean_ms,
-       least(h.latency_max_us, greatest(h.latency_min_us, grafana.lb_quantile(0.50, h.latency_b, h.latency_c))) / 1000 as p50_ms,
-       least(h.latency_max_us, greatest(h.latency_min_us, grafana.lb_quantile(0.99, h.latency_b, h.latency_c))) / 1000 as p99_ms,
-       h.latency_max_us / 1000 as max_ms, h.latency_b, h.latency_c
+       grafana.lb_quantile(0.50, h.latency_b, h.latency_c, h.latency_min_us, h.latency_max_us) / 1000 as p50_ms,
+       grafana.lb_quantile(0.99, h.latency_b, h.latency_c, h.latency_min_us, h.latency_max_us) / 1000 as p99_ms,
+       case when h.latency_count > 0 then h.latency_max_us / 1000 end as max_ms, h.latency_b, h.latency_c
 from report.rollups h;
 `;
 
