@@ -91,9 +91,9 @@ describe('a runner process', () => {
     const rollup = readFileSync(`/proc/${child.pid}/smaps_rollup`, 'utf8');
     const kib = (key: string): number => Number(new RegExp(`^${key}:\\s+(\\d+)`, 'm').exec(rollup)?.[1]);
     process.stderr.write(`idle runner: anonymous ${kib('Pss_Anon')} KiB, PSS ${kib('Pss')} KiB, CPU ${cpuMs} ms in 3 s\n`);
+    await ended(child, 'SIGTERM');
     expect(kib('Pss_Anon')).toBeLessThan(40 << 10);
     expect(cpuMs).toBeLessThan(90);
-    await ended(child, 'SIGTERM');
   });
 
   it('refuses settings it does not know and values it cannot use, naming them', async () => {
