@@ -45,13 +45,14 @@ export class Pacer {
     this.#finished.resolve();
   }
 
-  #tick(): void {
+  /** A property, so that polling does not allocate a function each time. */
+  readonly #tick = (): void => {
     const { start, interval, count } = this.#plan;
     let now = performance.now();
     let sent = 0;
     while (this.#next < count && start + this.#next * interval <= now) {
       if (sent === burst) {
-        this.#immediate = setImmediate(() => this.#tick());
+        this.#immediate = setImmediate(this.#tick);
         return;
       }
       this.#due(this.#next++, now);
@@ -63,7 +64,7 @@ export class Pacer {
       return;
     }
     const wait = start + this.#next * interval - now;
-    if (wait > timerSlackMs + 1) this.#timer = setTimeout(() => this.#tick(), Math.floor(wait - timerSlackMs));
-    else this.#immediate = setImmediate(() => this.#tick());
-  }
+    if (wait > timerSlackMs + 1) this.#timer = setTimeout(this.#tick, Math.floor(wait - timerSlackMs));
+    else this.#immediate = setImmediate(this.#tick);
+  };
 }
