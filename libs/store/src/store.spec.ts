@@ -4,7 +4,7 @@ import type { Change } from '@roundsman/bus';
 import { Expired } from '@roundsman/reconcile';
 import { startPostgres, type TestPostgres } from '@roundsman/testkit';
 import * as fc from 'fast-check';
-import { Client } from 'pg';
+import { Client, clientConfig } from './connection.ts';
 import { migrateStore } from './migrate.ts';
 import { openStore, type Store } from './store.ts';
 import { commitChanges, loadState, recentChanges, trimChanges } from './writer.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 beforeEach(async () => {
   url = await postgres.createDatabase();
-  client = new Client({ connectionString: url });
+  client = new Client(clientConfig(url, 'test'));
   await client.connect();
   store = openStore(url);
 });
