@@ -47,8 +47,10 @@ describe('rounds, from a task to its status', () => {
     expect(ran.map(({ runner, order }) => `${runner}/${order.round}`).sort()).toEqual(['runner-1/1', 'runner-1/2', 'runner-1/3', 'runner-2/1', 'runner-2/2', 'runner-2/3']);
     for (const { order, startedMs } of ran) if (order.round > 1) expect(startedMs - Date.parse(order.roundStart)).toBeLessThan(50);
     expect(ran[0]?.order.targets.map(({ id }) => id)).toEqual(['endpoint/v4/node-1', 'endpoint/v4/node-2']);
-    const events = (await plane.list('events')) as unknown as { involvedObject: { name: string }; reason: string; count: number }[];
-    expect(Object.fromEntries(events.filter(({ involvedObject }) => involvedObject.name === 'mesh').map(({ reason, count }) => [reason, count]))).toEqual({ RoundStarted: 3, RoundSucceeded: 3 });
+    await eventually(async () => {
+      const events = (await plane.list('events')) as unknown as { involvedObject: { name: string }; reason: string; count: number }[];
+      expect(Object.fromEntries(events.filter(({ involvedObject }) => involvedObject.name === 'mesh').map(({ reason, count }) => [reason, count]))).toEqual({ RoundStarted: 3, RoundSucceeded: 3 });
+    });
     expect(plane.problems()).toEqual([]);
   });
 
@@ -110,6 +112,28 @@ describe('rounds, from a task to its status', () => {
     for (const runner of plane.runners) runner.takesMs = 50;
     expect(plane.ran(task.metadata.uid).map(({ runner, order }) => `${runner}/${order.round}`).sort()).toEqual(['runner-1/1', 'runner-1/2', 'runner-2/1', 'runner-2/2']);
     expect((await plane.rounds(task.metadata.uid)).map(({ spec }) => spec.trigger)).toEqual(['schedule', 'schedule']);
+  });
+
+  it('hands materials only to a runner that is expected in the open round', async () => {
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    await plane.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'order' }, data: { item: 'tea' } });
+    await plane.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls' }, data: { 'ca.crt': base64('-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n') } });
+    for (const runner of plane.runners) runner.takesMs = 60_000;
+    const task = await plane.create('apphttphealthies.roundsman.io', {
+      apiVersion: 'roundsman.io/v1', kind: 'AppHttpHealthy', metadata: { name: 'shop' },
+      spec: { target: { host: 'https://echo.roundsman-system.svc/', method: 'POST', bodyConfigmapName: 'order', tlsSecretName: 'tls' }, request: { durationInSecond: 1 } },
+    });
+    const { uid: taskUid } = task.metadata;
+    await eventually(() => plane.ran(taskUid).length === 2);
+    expect(plane.ran(taskUid).map(({ runner, order }) => [runner, order.needsMaterials, (order.targets[0] as { connect?: unknown }).connect])).toEqual([['runner-1', true, { host: '127.0.0.1', port: 8443 }], ['runner-2', true, { host: '127.0.0.1', port: 8443 }]]);
+    const ask = (round: number) => plane.runners[0]!.bus.request(messages.materials, { runner: 'runner-1' }, { taskUid, round });
+    const { body, tls } = await ask(1);
+    expect([Buffer.from(body ?? '', 'base64').toString(), tls?.ca]).toEqual(['{"item":"tea"}', expect.stringContaining('BEGIN CERTIFICATE')]);
+    await expect(ask(2)).rejects.toMatchObject({ code: 503 });
+    await plane.edit('apphttphealthies.roundsman.io', 'shop', ({ metadata }) => (metadata.annotations = { [taskAnnotations.cancel]: 'now' }));
+    await eventually(async () => expect((await plane.rounds(taskUid))[0]?.status?.state).toBe('canceled'));
+    for (const runner of plane.runners) runner.takesMs = 50;
+    await eventually(() => expect(ask(1)).rejects.toMatchObject({ code: 410 }));
   });
 
   it('brings the work again when the NATS store was wiped before a runner took it', async () => {
@@ -183,7 +207,9 @@ describe('rounds, from a task to its status', () => {
     expect((await node()).metadata).toMatchObject({ resourceVersion, labels: { zone: 'a' } });
     clearInterval(timer);
     await eventually(async () => expect(await ready()).toBe('Unknown'));
-    expect((await plane.list('events')).map((event) => event.metadata.name)).toEqual(expect.arrayContaining([expect.stringMatching(/^node-1\.registerednode/), expect.stringMatching(/^node-1\.nodenotready/)]));
+    await eventually(async () =>
+      expect((await plane.list('events')).map((event) => event.metadata.name)).toEqual(expect.arrayContaining([expect.stringMatching(/^node-1\.registerednode/), expect.stringMatching(/^node-1\.nodenotready/)])),
+    );
   });
 
   it('keeps the newest ten rounds of a task', async () => {

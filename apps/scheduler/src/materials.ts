@@ -20,7 +20,8 @@ export function materialsEndpoint(caches: Caches): Endpoint<never, unknown> {
   };
   return endpoint(messages.materials, async ({ taskUid, round: number }, { runner = '' }) => {
     const round = caches.roundsOf(taskUid).find(({ spec }) => spec.number === number);
-    if (round === undefined) throw new ServiceError(404, `there is no round ${number} of task ${taskUid}`);
+    // A standby's cache may be a moment behind the work: ask again.
+    if (round === undefined) throw new ServiceError(503, `round ${number} of task ${taskUid} is not known here`);
     if (!isOpenRound(round) || round.spec.cancel === true) throw new ServiceError(410, `round ${number} of task ${taskUid} is over`);
     if (!round.spec.runners.some((expected) => expected.runner === runner)) throw new ServiceError(403, `runner ${runner} is not expected in round ${number} of task ${taskUid}`);
     return materialsOf(round.spec, get);
