@@ -321,6 +321,26 @@ describe('faults', () => {
     await load.stop();
     await expectKept(load.accepted);
   });
+  it('when Postgres hangs writes are given up in seconds, as unknown; afterwards all is told as it is', async () => {
+    await start();
+    const load = writer('h');
+    await grown(load.accepted, 50);
+    const admin = new Client({ connectionString: url });
+    await admin.connect();
+    const { rows } = await admin.query<{ pid: number }>("select pid from pg_stat_activity where application_name = 'roundsman leader intake' and datname = current_database()");
+    await admin.end();
+    process.kill(rows[0]!.pid, 'SIGSTOP');
+    try {
+      const begun = performance.now();
+      await expect(create('hung')).rejects.toMatchObject({ code: 503, message: expect.stringContaining('may or may not') });
+      expect(performance.now() - begun).toBeLessThan(8_000);
+    } finally {
+      process.kill(rows[0]!.pid, 'SIGCONT');
+    }
+    await grown(load.accepted, 50);
+    await load.stop();
+    await expectKept(load.accepted);
+  });
   it('while Postgres is down writes fail soon; afterwards they work again, without a restart', async () => {
     const services = await start();
     const load = writer('p');

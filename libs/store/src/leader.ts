@@ -35,7 +35,7 @@ export async function acquireLeadership(databaseUrl: string, name: string, signa
   let client: Client | undefined;
   let troubles = 0;
   const drop = (): void => {
-    void client?.end().catch(() => undefined);
+    if (client !== undefined) void discard(client);
     client = undefined;
   };
   try {
@@ -77,10 +77,21 @@ async function connect(databaseUrl: string, name: string): Promise<Client> {
     // still (stopped, swapped out) as well: its heartbeats are missing.
     await client.query(`set tcp_keepalives_idle = 4; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 10000; set idle_session_timeout = ${silentMs}`);
   } catch (error) {
-    void client.end().catch(() => undefined);
+    void discard(client);
     throw error;
   }
   return client;
+}
+
+/** Ends a session: politely, and after a second by closing its socket, which a server that hangs would leave open. */
+async function discard(client: Client): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, 1_000);
+  });
+  await Promise.race([client.end().catch(() => undefined), late]);
+  clearTimeout(timer);
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 function hold(client: Client, heartbeatMs: number): Leadership {
@@ -92,8 +103,7 @@ function hold(client: Client, heartbeatMs: number): Leadership {
     held = false;
     clearTimeout(timer);
     resolve(why);
-    // The socket may hang: nothing is awaited from it.
-    void client.end().catch(() => undefined);
+    void discard(client);
   };
   client.on('error', (error) => end(error.message));
   client.on('end', () => end('the database connection was closed'));
@@ -114,7 +124,7 @@ function hold(client: Client, heartbeatMs: number): Leadership {
       if (!held) return;
       held = false;
       clearTimeout(timer);
-      await client.end().catch(() => undefined);
+      await discard(client);
       resolve('released');
     },
   };

@@ -14,7 +14,7 @@ export class Objects1700000000001 implements MigrationInterface {
         version   bigint not null,
         body      json   not null,
         primary key (resource, namespace, name)
-      );
+      ) with (fillfactor = 70);
       comment on table roundsman.objects is 'Current state of every object; namespace is empty for cluster-scoped kinds. Written by intake only.';
 
       create table roundsman.changes (
