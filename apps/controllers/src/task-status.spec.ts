@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { roundAnnotations, taskAnnotations, taskStatusSchema, type AnyTask, type Round, type RoundStatus, type TaskStatus } from '@roundsman/api';
+import { roundAnnotations, taskAnnotations, taskStatusSchema, type AnyTask, type Round, type RoundStatus, type TaskStatus, type VerdictState } from '@roundsman/api';
 import * as fc from 'fast-check';
 import { goDuration, statusChangesAtMs, taskStatusOf } from './task-status.ts';
 
@@ -70,6 +70,17 @@ describe('status of a task', () => {
       [3, 'fail', 'it is fail'], [2, 'fail', 'missed: its time passed while nothing could run it'], [1, 'succeed', undefined],
     ]);
     expect(conditions(status)).toEqual({ Scheduled: 'False Finished', Progressing: 'False Finished', Complete: 'True Finished', Healthy: 'False RoundFailed', Suspended: 'False NotSuspended' });
+  });
+
+  it('is healthy only by a verdict that says so: a round that succeeded under a starved prober is not', () => {
+    const healthOf = (state: 'succeed' | 'fail', verdict: VerdictState): string | undefined => {
+      const round = roundOf(1, state);
+      round.status = { ...round.status!, verdict };
+      return conditions(statusOf(taskOf(), [round], created + minute))['Healthy'];
+    };
+    expect([healthOf('succeed', 'healthy'), healthOf('succeed', 'suspect'), healthOf('fail', 'incomplete'), healthOf('fail', 'degraded'), healthOf('fail', 'broken')]).toEqual([
+      'True Healthy', 'Unknown ProberStarved', 'Unknown RunnersMissing', 'False Degraded', 'False Broken',
+    ]);
   });
 
   it('counts extra rounds on top, and is not finished while one is asked for or runs', () => {

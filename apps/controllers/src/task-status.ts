@@ -1,6 +1,6 @@
 import {
   isOpenRound, ledgerOf, nextStart, roundAnnotations, taskAnnotations, timingOf, totalRounds,
-  type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus,
+  type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus, type VerdictState,
 } from '@roundsman/api';
 
 export const historyKept = 10;
@@ -154,13 +154,24 @@ function complete({ finish }: Facts): Draft {
     : { type: 'Complete', status: 'False', reason: 'RoundsLeft', message: 'There are rounds to come.' };
 }
 
+const healthByVerdict: Record<VerdictState, Pick<Condition, 'status' | 'reason'>> = {
+  healthy: { status: 'True', reason: 'Healthy' },
+  degraded: { status: 'False', reason: 'Degraded' },
+  broken: { status: 'False', reason: 'Broken' },
+  // Nothing bad was seen, but not by all, or not by those that can be trusted: that is no health.
+  incomplete: { status: 'Unknown', reason: 'RunnersMissing' },
+  suspect: { status: 'Unknown', reason: 'ProberStarved' },
+};
+
 function healthy({ lastRoundStatus, lastClosed }: Facts): Draft {
   const type = 'Healthy';
   const message = lastClosed?.status?.summary ?? '';
-  if (lastRoundStatus === 'succeed') return { type, status: 'True', reason: 'RoundSucceeded', message: message || 'The last round succeeded.' };
   if (lastClosed?.spec.trigger === 'missed') return { type, status: 'Unknown', reason: 'RoundMissed', message: 'The last round was missed.' };
-  if (lastRoundStatus === 'fail') return { type, status: 'False', reason: 'RoundFailed', message: message || 'The last round failed.' };
   if (lastRoundStatus === 'canceled') return { type, status: 'Unknown', reason: 'RoundCanceled', message: message || 'The last round was canceled.' };
+  const verdict = lastClosed?.status?.verdict;
+  if (verdict !== undefined) return { type, ...healthByVerdict[verdict], message: message || `The last round was ${verdict}.` };
+  if (lastRoundStatus === 'succeed') return { type, status: 'True', reason: 'RoundSucceeded', message: message || 'The last round succeeded.' };
+  if (lastRoundStatus === 'fail') return { type, status: 'False', reason: 'RoundFailed', message: message || 'The last round failed.' };
   return { type, status: 'Unknown', reason: 'NoRoundYet', message: 'No round is done yet.' };
 }
 
