@@ -37,8 +37,9 @@ class Child {
     if (done === true) throw new Error('the child process ended');
     return value as string;
   }
-  write(line: string): void {
+  ask(line: string): Promise<string> {
     this.#process.stdin!.write(`${line}\n`);
+    return this.line();
   }
   stop(): void {
     this.#process.kill('SIGKILL');
@@ -128,14 +129,17 @@ export async function run(): Promise<Figure[]> {
     watcher = new Child('watch.bench.ts', [String(watches)], env);
     await watcher.line();
     const bus = await nats.connect('bench');
-    const alone = await load(bus, warmUpMs).then(() => load(bus, measuredMs));
+    await load(bus, warmUpMs);
+    const before = await intake.ask('cpu');
+    const alone = await load(bus, measuredMs);
+    const cpuUs = (Number(await intake.ask('cpu')) - Number(before)) / alone.writes;
     const { head } = await bus.request(messages.changes, {}, { since: 0, limit: 1 });
-    watcher.write(String(head));
-    const { good, behindMs } = JSON.parse(await watcher.line()) as { good: number; behindMs: number };
+    const { good, behindMs } = JSON.parse(await watcher.ask(String(head))) as { good: number; behindMs: number };
     const peer = await onePerTransaction(await postgres.createDatabase());
     return [
       figure('durable object writes, 64 in flight, 100 watches', 'writes/s', alone.perSecond, 'one transaction per write, gapless, 64 sessions', peer, 'ours >= 6000', alone.perSecond >= 6000),
       figure('p99 of a write, 64 in flight', 'ms', alone.p99Ms, 'bound', 50, 'ours <= 50', alone.p99Ms <= 50),
+      figure('CPU of intake for one write', 'us', cpuUs, 'bound', 160, 'ours <= 160', cpuUs <= 160),
       figure('watches that saw every change once and in order', 'watches', good, 'watches open', watches, 'all', good === watches),
       figure('last watch behind the last write', 'ms', behindMs, 'bound', 1000, 'ours <= 1000', behindMs <= 1000),
     ];
