@@ -28,6 +28,7 @@ export interface ServerOptions {
 
 export const maxBodyBytes = 1 << 20;
 const maxHeaderBytes = 16 << 10;
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const openPaths = new Set(['healthz', 'livez', 'readyz']);
 
 /** The HTTP side: one listener, one handler for every path (paths are data here), errors as Status objects. HTTP/1.1. */
@@ -63,12 +64,14 @@ export class GatewayServer {
     this.#app.setErrorHandler((error, request, reply) => this.#refuse(sentTooMuch(error), request.raw.method ?? '', reply));
     this.#app.all('/', handle);
     // Every path is rewritten to /, so its own original is asked for.
-    this.#app.addHook('onRequest', (request, _reply, done) => {
+    this.#app.addHook('onRequest', (request, reply, done) => {
       const { authenticate } = options;
       try {
         const { parts } = pathOf(request);
         if (!openPaths.has(parts[0] ?? '')) authenticate(request.headers.authorization);
-        done();
+        // Methods that nothing here answers are refused before their bodies matter.
+        if (knownMethods.has(request.method)) done();
+        else void handle(request, reply);
       } catch (error) {
         done(error as Error);
       }
@@ -106,7 +109,7 @@ export class GatewayServer {
     const { method } = request;
     let exchange: Exchange | undefined;
     reply.raw.once('close', () => {
-      const known = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method) ? method : 'other';
+      const known = knownMethods.has(method) ? method : 'other';
       this.#durations.observe({ method: known, route: exchange?.label ?? 'other', code: String(reply.raw.statusCode) }, (performance.now() - begun) / 1000);
     });
     try {

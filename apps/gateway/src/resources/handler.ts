@@ -1,4 +1,4 @@
-import { ApiError, badRequest, taskAnnotations, type KubeObject } from '@roundsman/api';
+import { ApiError, badRequest, labelProblem, taskAnnotations, type KubeObject } from '@roundsman/api';
 import { z } from 'zod';
 import type { Answer, Exchange } from '../http/exchange.ts';
 import { ok } from '../http/exchange.ts';
@@ -34,6 +34,8 @@ export class ResourceHandler {
     const { name, subresource } = path;
     if (served.kind.namespaced ? name !== undefined && path.namespace === undefined : path.namespace !== undefined) throw notServed(exchange.path);
     if (subresource === 'status' && !(served.stored && served.kind.hasStatus)) throw notServed(exchange.path);
+    const wrong = path.namespace === undefined ? undefined : labelProblem(path.namespace);
+    if (wrong !== undefined) throw badRequest(`the namespace ${JSON.stringify(path.namespace)} in the path cannot be one: ${wrong}`);
     const verb = verbOf(exchange, path);
     const allowed = this.#allowed(served, path);
     exchange.label = `${verb ?? 'other'} ${served.kind.plural}${subresource === undefined ? '' : `/${subresource}`}`;

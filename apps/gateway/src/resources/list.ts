@@ -58,6 +58,6 @@ async function checkVersion(served: Served, { resourceVersion, resourceVersionMa
   }
   if (place !== undefined) throw optionError('resourceVersion', 'is forbidden together with continue');
   const head = await served.reader.head();
-  if (resourceVersion > head) throw new ApiError('Timeout', `Too large resource version: ${resourceVersion}, current: ${head}`);
+  if (resourceVersion > head) throw new ApiError('Expired', `resource version ${resourceVersion} is newer than the newest here, ${head}: its history is gone; list without it`);
   if (resourceVersionMatch === 'Exact' && resourceVersion !== head) throw new ApiError('Expired', `The resourceVersion for the provided list is too old: only ${head}, the newest, can be listed exactly`);
 }

@@ -1,4 +1,4 @@
-import { ApiError, apiVersionOf, badRequest, notFound, resourceKey, typed, type FieldValidation, type KubeObject } from '@roundsman/api';
+import { ApiError, apiVersionOf, badRequest, invalid, notFound, resourceKey, typed, type FieldValidation, type KubeObject } from '@roundsman/api';
 import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
 import { isDeepStrictEqual } from 'node:util';
 import type { WriteOptions } from '../http/query.ts';
@@ -43,6 +43,7 @@ export class Writes {
     const metadata = object['metadata'] as JsonObject;
     if (metadata['resourceVersion']) throw badRequest('resourceVersion should not be set on objects to be created');
     const name = typeof metadata['name'] === 'string' && metadata['name'] !== '' ? metadata['name'] : undefined;
+    if (name === undefined && !metadata['generateName']) throw invalid(served.kind, '', [{ field: 'metadata.name', reason: 'FieldValueRequired', message: 'Required value: name or generateName is required' }]);
     if (served.kind.hasStatus) delete object['status'];
     recordUpdate(undefined, object, writerOf(served, request));
     return { ...(await this.#write(served, { operation: 'create', namespace, ...(name === undefined ? {} : { name }) }, object, request)), created: true };

@@ -28,7 +28,7 @@ const listing = [
   query('fieldSelector', text, 'Only objects with these fields: metadata.name=x'),
   query('limit', number, 'At most this many; the answer says where to go on'),
   query('continue', text, 'Where to go on: metadata.continue of the page before'),
-  query('resourceVersion', { type: 'string', pattern: '^[0-9]{1,15}$' }, 'Not older than this version'),
+  query('resourceVersion', { type: 'string', pattern: '^[0-9]{0,15}$' }, 'Not older than this version'),
   query('resourceVersionMatch', { type: 'string', enum: ['Exact', 'NotOlderThan'] }, 'How to take resourceVersion'),
 ];
 
