@@ -7,7 +7,7 @@ export const settingsSchema = z.object({
   retentionDays: count(30).describe('Results and reports are kept so many days'),
   retentionBytes: z.coerce.number().int().nonnegative().default(0).describe('Results may take so many bytes on disk, then the oldest days go; 0: no limit'),
   rollupDays: count(400).describe('Hourly roll-ups are kept so many days'),
-  batch: count(500).describe('Result messages committed together, at most'),
+  batch: count(100).describe('Result messages committed together, at most'),
   batchMs: z.coerce.number().int().nonnegative().default(50).describe('Milliseconds a result may wait for others'),
   batchRows: count(20_000).describe('Rows committed together, about'),
   cancelGraceMs: z.coerce.number().int().nonnegative().default(2500).describe('Milliseconds runners have to report after a cancel'),
