@@ -74,15 +74,19 @@ export class GatewayClient {
   }
 }
 
-/** What keeps the cluster from being ready; empty when all nodes and their runners are. */
-export async function clusterProblems(client: GatewayClient, nodes: readonly string[]): Promise<string[]> {
+/**
+ * What keeps the cluster from being ready; empty when all nodes and their runners are. `instances`, where given, are the
+ * runner processes that are meant, by runner: what is stored of their predecessors does not count.
+ */
+export async function clusterProblems(client: GatewayClient, nodes: readonly string[], instances?: ReadonlyMap<string, string>): Promise<string[]> {
   const [seenNodes, runners] = await Promise.all([client.list('/api/v1/nodes'), client.list('/apis/roundsman.io/v1/runners')]);
   return nodes.flatMap((name) => {
     const ready = seenNodes.find(({ metadata }) => metadata.name === name)?.status?.conditions?.find(({ type }) => type === 'Ready');
     const runner = runners.find(({ status }) => status?.['node'] === name);
+    const stale = instances !== undefined && runner !== undefined && instances.get(runner.metadata.name) !== runner.status?.['instance'];
     return [
       ...(ready?.status === 'True' ? [] : [`node ${name}: ${ready?.message ?? 'not seen yet'}`]),
-      ...(runner?.status?.ready === true ? [] : [`runner of ${name}: ${runner?.status?.reason ?? 'not seen yet'}`]),
+      ...(runner?.status?.ready === true && !stale ? [] : [`runner of ${name}: ${stale ? 'not heard yet' : (runner?.status?.reason ?? 'not seen yet')}`]),
     ];
   });
 }

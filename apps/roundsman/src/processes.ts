@@ -52,9 +52,13 @@ export function descendants(pid: number): RecordedProcess[] {
   return found;
 }
 
+/** What people call it: the package of a Node program (`probe-runner`), the program's name otherwise. */
 export function commandOf(pid: number): string {
   try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    const script = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      .split('\0')
+      .find((argument) => /\/dist\/[^/]+\.js$/.test(argument));
+    return script?.split('/').at(-3) ?? readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
   } catch {
     return '?';
   }

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, statSync } from 'node:fs';
-import { connectBus, runnerIdentity } from '@roundsman/bus';
+import { connectBus, messages, runnerIdentity } from '@roundsman/bus';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { makeLogger, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
 import { pino, type Logger } from 'pino';
@@ -107,6 +107,10 @@ export class Supervisor {
 
     say('Starting the services ...');
     const definitions = await loading;
+    // Listening before any runner starts: which processes are there now, not before.
+    const instances = new Map<string, string>();
+    const listener = await connectBus({ servers: nats.url, identity: 'operator', seed: seeds.get('operator')!, log: this.#log });
+    await listener.subscribe(messages.runnerBeat, {}, ({ payload: { runner, instance } }) => void instances.set(runner, instance));
     this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url }), {
       env: process.env,
       log: this.#log,
@@ -120,7 +124,7 @@ export class Supervisor {
 
     say(`Waiting for ${nodes.length} nodes and their runners ...`);
     this.#recorder = setInterval(() => this.#record(), 1_000);
-    await this.#whenReady(new GatewayClient(this.#state!.gateway, token), nodes);
+    await this.#whenReady(new GatewayClient(this.#state!.gateway, token), nodes, instances).finally(() => listener.close());
     this.#record();
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
     writeAccess(home, this.#state!, token);
@@ -148,10 +152,10 @@ export class Supervisor {
     if (problems.length > 0) throw new AggregateError(problems, problems.map(String).join('; '));
   }
 
-  async #whenReady(client: GatewayClient, nodes: readonly string[]): Promise<void> {
+  async #whenReady(client: GatewayClient, nodes: readonly string[], instances: ReadonlyMap<string, string>): Promise<void> {
     const deadline = Date.now() + readyWithinMs;
     for (;;) {
-      const problems = await Promise.all([client.problems(), clusterProblems(client, nodes)]).then(
+      const problems = await Promise.all([client.problems(), clusterProblems(client, nodes, instances)]).then(
         (both) => both.flat(),
         (error: unknown) => [`gateway: ${(error as Error).message}`],
       );
