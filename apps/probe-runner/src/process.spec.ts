@@ -47,7 +47,7 @@ describe('a runner process', () => {
     await rig.send(order);
     await eventually(() => total('spooled') > 5, { within: 10_000 });
     await rig.nats.kill();
-    await eventually(async () => (await readdir(join(dataDir, 'spool'))).length > 0, { within: 10_000 });
+    await eventually(async () => (await readdir(join(dataDir, 'spool'))).some((name) => name.endsWith('.jsonl')), { within: 10_000 });
     await ended(first.child, 'SIGKILL');
     await rig.nats.restart();
     const second = await rig.process('runner-1', dataDir);

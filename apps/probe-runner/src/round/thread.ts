@@ -42,7 +42,7 @@ export async function measureInThread(order: ThreadOrder, { script, heapMb, sign
   let late: NodeJS.Timeout | undefined;
   const ended = Promise.withResolvers<RoundOutcome>();
   const stop = (): void => {
-    worker.postMessage('stop');
+    worker.postMessage('stop', []);
     late = setTimeout(() => ended.reject(new ThreadFault('the round did not stop when told to and was ended')), stopGraceMs);
   };
   worker.on('message', (message: FromThread) => {

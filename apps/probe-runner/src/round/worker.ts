@@ -4,7 +4,7 @@ import type { FromThread, ThreadOrder } from './thread.ts';
 
 const { order, materials, policy } = workerData as ThreadOrder;
 const stopping = new AbortController();
-const tell = (message: FromThread): void => parentPort?.postMessage(message);
+const tell = (message: FromThread): void => parentPort?.postMessage(message, []);
 
 parentPort?.on('message', () => stopping.abort());
 try {

@@ -23,6 +23,7 @@ export class Rig {
   commits = true;
   materials: (taskUid: string) => Promise<Materials> | Materials = () => ({});
   readonly #folders: string[] = [];
+  readonly #processes = new Map<string, () => Promise<void>>();
   readonly #stops: (() => Promise<void>)[] = [];
 
   private constructor(
@@ -75,6 +76,8 @@ export class Rig {
 
   /** A runner as the product starts it: a process of its own. Resolves with its first heartbeat. */
   async process(name: string, dataDir: string, env: Record<string, string> = {}): Promise<{ child: ChildProcess; beat: Beat; log: () => string }> {
+    // The earlier one's heartbeats must not be taken for this one's.
+    await this.#processes.get(name)?.();
     const seedFile = join(await this.folder(), 'seed');
     await writeFile(seedFile, this.nats.seed(`runner-${name}`));
     const child = spawn(process.execPath, [...runnerNodeFlags, runnerEntry], {
@@ -93,12 +96,16 @@ export class Rig {
     });
     let log = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (log += data.toString()));
-    this.#stops.push(() => ended(child, 'SIGKILL'));
+    const kill = (): Promise<void> => ended(child, 'SIGKILL');
+    this.#processes.set(name, kill);
+    this.#stops.push(kill);
     const seen = this.beats.length;
-    const beat = await eventually(() => {
-      if (child.exitCode !== null) throw new Error(`the runner ended with ${child.exitCode}: ${log}`);
-      return this.beats.slice(seen).find((one) => one.runner === name && one.ready) ?? false;
-    }, { within: 20_000 });
+    let over = false;
+    child.once('close', () => (over = true));
+    const beat = await eventually(() => over || (this.beats.slice(seen).find((one) => one.runner === name && one.ready) ?? false), { within: 20_000 }).catch((error: unknown) => {
+      throw new Error(`no heartbeat of ${name}: ${String(error)}; its log:\n${log}`, { cause: error });
+    });
+    if (typeof beat === 'boolean') throw new Error(`the runner ended with ${child.exitCode}: ${log}`);
     return { child, beat, log: () => log };
   }
 
