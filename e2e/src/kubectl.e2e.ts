@@ -7,7 +7,7 @@ const task = (name: string, spec = 'schedule: {intervalSeconds: 60, roundNumber:
 const configMap = (name: string, data: string, namespace = 'default'): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${namespace}}\ndata: ${data}\n`;
 
 interface Thing {
-  metadata: { name: string; uid: string; resourceVersion: string; generation: number; labels?: Record<string, string>; annotations?: Record<string, string>; managedFields?: { manager: string; operation: string }[] };
+  metadata: { name: string; uid: string; resourceVersion: string; generation: number; labels?: Record<string, string>; annotations?: Record<string, string>; finalizers?: string[]; managedFields?: { manager: string; operation: string }[] };
   spec: { suspend: boolean; request: { qps: number; durationInSecond: number } };
   data?: Record<string, string>;
 }
@@ -99,7 +99,7 @@ describe('create, get, delete', () => {
     expect(names(await kubectl('get', 'cm', '-o', 'name', '-l', 'chunk=even'))).toEqual(['chunk-0', 'chunk-2', 'chunk-4', 'chunk-6']);
     expect(names(await kubectl('get', 'cm', '-o', 'name', '-l', 'chunk notin (even),chunk'))).toEqual(['chunk-1', 'chunk-3', 'chunk-5']);
     expect(names(await kubectl('get', 'cm', '-o', 'name', '--field-selector', 'metadata.name=chunk-3'))).toEqual(['chunk-3']);
-    expect(await kubectl('get', 'cm', '-l', 'chunk', '--sort-by=.data.n', '--no-headers')).toMatch(/^chunk-6[^]*\nchunk-0/);
+    expect(await kubectl('get', 'cm', '-l', 'chunk', '--sort-by=.data.n')).toMatch(/\nchunk-6 [^]*\nchunk-0 /);
     const first = await cluster.http('/api/v1/namespaces/default/configmaps?labelSelector=chunk&limit=3');
     const { continue: place, resourceVersion } = first.json['metadata'] as { continue: string; resourceVersion: string };
     await apply(configMap('chunk-9', '{}').replace('namespace: default', 'namespace: default, labels: {chunk: x}'));
@@ -182,7 +182,7 @@ describe('changing', () => {
     expect(metadata.managedFields?.map(({ manager, operation }) => `${manager}/${operation}`).sort()).toEqual(['kubectl/Apply', 'other/Apply']);
     // Whoever no longer sends a field that it owned alone takes it away: the default is back.
     await apply('apiVersion: roundsman.io/v1\nkind: NetReach\nmetadata: {name: owned}\nspec: {schedule: {intervalSeconds: 60}}\n', '--server-side', '--field-manager=other');
-    expect((await get('nr', 'owned')).spec.request.qps).toBe(10);
+    expect((await get('nr', 'owned')).spec.request.qps).toBe(5);
   });
 
   it('server-side apply of the same again writes nothing', async () => {
@@ -203,7 +203,7 @@ describe('changing', () => {
     await kubectl('patch', 'cm', 'patched', '-p', '{"data":{"b":"2"},"metadata":{"finalizers":["a.b/c"]}}');
     await kubectl('patch', 'cm', 'patched', '-p', '{"data":{"a":null},"metadata":{"$deleteFromPrimitiveList/finalizers":["a.b/c"]}}');
     expect(await get('cm', 'patched')).toMatchObject({ data: { b: '2' } });
-    expect((await get('cm', 'patched')).metadata).not.toHaveProperty('finalizers');
+    expect((await get('cm', 'patched')).metadata.finalizers ?? []).toEqual([]);
     const test = await cluster.kubectl(['patch', 'nr', 'patched', '--type=json', '-p', '[{"op":"test","path":"/spec/suspend","value":false},{"op":"remove","path":"/spec/request"}]']);
     expect(test.stderr).toMatch(/the test does not hold/);
     expect((await get('nr', 'patched')).spec.request.qps).toBe(8);

@@ -2,6 +2,7 @@ import { Discovery, subresourcesOf, type Listed } from './discovery.ts';
 import { mediaType } from './http/body.ts';
 import { ok, type Answer, type Exchange } from './http/exchange.ts';
 import { resourcePath } from './http/path.ts';
+import { writeOptions } from './http/query.ts';
 import { LiveStreams, taskKey } from './live/streams.ts';
 import { isTask, type Catalogue } from './resources/catalogue.ts';
 import { MethodNotAllowed, notServed, ResourceHandler } from './resources/handler.ts';
@@ -93,6 +94,8 @@ export class Api {
   #review(review: Listed, exchange: Exchange): Answer {
     exchange.label = `create ${review.kind.plural}`;
     if (exchange.method !== 'POST') throw new MethodNotAllowed(exchange.method, undefined, ['POST']);
+    // Read for its refusals: nothing is stored, whatever they say.
+    writeOptions(exchange.query);
     // kubectl asks in protobuf; the answer is the same whatever is asked, so the question need not be read.
     const unread = mediaType(exchange.headers['content-type']) === 'application/vnd.kubernetes.protobuf';
     return { status: 201, body: answerReview(review, unread ? undefined : exchange.body().value, exchange.user) };

@@ -118,13 +118,14 @@ export class GatewayServer {
       const user = this.#options.authenticate(request.headers.authorization);
       if (parts.length === 1 && parts[0] === 'metrics') return await this.#metrics(method, reply);
       exchange = new Exchange({ method, parts, path, query: new Query(query), headers: request.headers, user, bytes: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0), response: reply.raw });
+      const pretty = exchange.query.flag('pretty');
       const answer = await this.#options.answer(exchange);
       if (answer === 'streamed') {
         reply.hijack();
         return;
       }
       const { format } = answer.type === undefined ? exchange.accepted() : { format: 'json' as const };
-      const { type, text } = rendered(answer.body, format, exchange.query.flag('pretty'));
+      const { type, text } = rendered(answer.body, format, pretty);
       const warnings = (answer.warnings ?? []).map(warningHeader);
       if (warnings.length > 0) reply.header('warning', warnings);
       send(reply, answer.status, answer.type ?? type, text, method, answer.headers);

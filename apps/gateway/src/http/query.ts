@@ -13,19 +13,19 @@ export class Query {
     return value === null || value === '' ? undefined : value;
   }
 
-  /** `true`, `1` or the bare name mean true. */
+  /** `true` or `1`; absent means false. */
   flag(name: string): boolean {
     const value = this.#params.get(name);
     if (value === null || value === 'false' || value === '0') return false;
-    if (value === '' || value === 'true' || value === '1') return true;
+    if (value === 'true' || value === '1') return true;
     throw badRequest(`query parameter ${name} must be true or false, not ${JSON.stringify(value)}`);
   }
 
-  /** A whole number from 0. */
+  /** A whole number from 0, of at most nine digits. */
   count(name: string): number | undefined {
     const value = this.text(name);
     if (value === undefined) return undefined;
-    if (!/^\d{1,15}$/.test(value)) throw badRequest(`query parameter ${name} must be a whole number from 0, not ${JSON.stringify(value)}`);
+    if (!/^\d{1,9}$/.test(value)) throw badRequest(`query parameter ${name} must be a whole number from 0 to 999999999, not ${JSON.stringify(value)}`);
     return Number(value);
   }
 

@@ -182,6 +182,7 @@ const isRefusal = (error: unknown, code: number): boolean => (error instanceof S
 /** A body as an object of this kind in this namespace; what the path says may be left out of it, but not contradicted. */
 function objectOf({ kind, stored }: Target['served'], namespace: string | undefined, body: unknown): JsonObject {
   if (!isObject(body)) throw badRequest(`the body must be one ${kind.kind} object`);
+  for (const member of ['apiVersion', 'kind']) if (body[member] === null) throw badRequest(`${member} must be text, not null; it may be left out`);
   const object = typed(kind, body) as JsonObject;
   const metadata = object['metadata'] ?? {};
   if (!isObject(metadata)) throw badRequest('metadata must be an object');
