@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { ApiError, compilePolicy, resourceKey, kindByGvk, type KubeObject, type Limits } from '@roundsman/api';
 import { admit, type Admitted, type AdmissionView, type WriteRequest } from './admit.ts';
 
@@ -280,6 +281,27 @@ describe('changes', () => {
     expect(dry.object).toMatchObject({ spec: { request: { qps: 3 } }, metadata: { generation: 2 } });
     expect(refusal(() => admit(request({ ...at, name: 'new', dryRun: true, object: { spec: { request: { qps: 0 } } } }), world))).toMatchObject({ code: 422 });
   });
+});
+
+it('any JSON is admitted or refused with an ApiError, in every kind and operation', () => {
+  const metadata = fc.dictionary(fc.constantFrom('name', 'namespace', 'generateName', 'uid', 'resourceVersion', 'labels', 'annotations', 'finalizers', 'ownerReferences'), fc.oneof(fc.constantFrom('x', 'default', ''), fc.jsonValue()));
+  const body = fc.record({ metadata: fc.oneof(metadata, fc.jsonValue()), spec: fc.jsonValue(), status: fc.jsonValue(), data: fc.jsonValue(), stringData: fc.jsonValue(), apiVersion: fc.constantFrom('v1', 'roundsman.io/v1', 'kdoctor.io/v1beta1'), kind: fc.constantFrom('NetReach', 'Secret', 'Namespace', 'Netdns') }, { requiredKeys: [] });
+  const world = new World();
+  world.put('netreaches.roundsman.io', { metadata: { name: 'x', namespace: 'default' }, spec: {} });
+  fc.assert(
+    fc.property(
+      fc.constantFrom('netreaches.roundsman.io', 'netdnses.roundsman.io', 'secrets', 'configmaps', 'namespaces', 'events', 'nodes'), fc.constantFrom('create', 'update', 'updateStatus', 'delete'),
+      body, fc.option(fc.constantFrom('x', 'default', 'none'), { nil: undefined }), fc.option(fc.constant('kdoctor.io/v1beta1'), { nil: undefined }), fc.constantFrom('Strict', 'Warn', 'Ignore'),
+      (resource, operation, object, name, view, fieldValidation) => {
+        try {
+          admit(request({ operation, resource, namespace: 'default', name, object, view, fieldValidation, user: undefined } as Partial<WriteRequest>), world);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+        }
+      },
+    ),
+    { numRuns: 3000 },
+  );
 });
 
 describe('other kinds', () => {

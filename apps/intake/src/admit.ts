@@ -33,6 +33,8 @@ export interface Admitted {
 }
 
 type Body = Record<string, unknown>;
+/** Text that says something; anything else counts as not given. */
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Judges one write. Throws an ApiError when it is refused; changes nothing. */
@@ -63,14 +65,17 @@ function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined): {
   let warnings: string[] = [];
   if (view !== undefined && body['apiVersion'] === write.view) ({ object: body, warnings } = view.fromView(body, old, write.fieldValidation));
   const given = (isRecord(body['metadata']) ? body['metadata'] : {}) as ObjectMeta;
+  // What is not even text is told by the schema.
+  const sent = { name: textOf(given.name), namespace: textOf(given.namespace) };
   const namespace = kind.namespaced ? (write.namespace ?? given.namespace) : given.namespace;
-  if (kind.namespaced && given.namespace !== undefined && given.namespace !== '' && given.namespace !== namespace) {
-    throw badRequest(`the namespace of the provided object does not match the namespace sent on the request (${given.namespace} is not ${namespace})`);
+  if (kind.namespaced && sent.namespace !== undefined && sent.namespace !== namespace) {
+    throw badRequest(`the namespace of the provided object does not match the namespace sent on the request (${sent.namespace} is not ${namespace})`);
   }
-  if (write.name !== undefined && given.name !== undefined && given.name !== write.name) {
-    throw badRequest(`the name of the object (${given.name}) does not match the name on the URL (${write.name})`);
+  if (write.name !== undefined && sent.name !== undefined && sent.name !== write.name) {
+    throw badRequest(`the name of the object (${sent.name}) does not match the name on the URL (${write.name})`);
   }
-  const named = write.name ?? given.name;
+  const wrongType = (value: unknown): boolean => value !== undefined && value !== null && typeof value !== 'string';
+  const named = wrongType(given.name) ? given.name : (write.name ?? given.name);
   body = { ...body, metadata: { ...given, ...(named !== undefined && { name: named }), ...(namespace !== undefined && { namespace }) } };
   return { body, warnings, view: write.view };
 }
@@ -78,8 +83,8 @@ function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined): {
 function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted {
   const { body, warnings, view: viewName } = bodyOf(kind, write, undefined);
   const meta = body['metadata'] as ObjectMeta;
-  if (meta.resourceVersion !== undefined && meta.resourceVersion !== '') throw badRequest('resourceVersion should not be set on objects to be created');
-  if ((meta.name ?? '') === '' && typeof meta.generateName === 'string' && meta.generateName !== '') meta.name = meta.generateName.slice(0, 248) + suffix();
+  if (textOf(meta.resourceVersion) !== undefined) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (((meta.name as unknown) ?? '') === '' && typeof meta.generateName === 'string' && meta.generateName !== '') meta.name = meta.generateName.slice(0, 248) + suffix();
   if (kind.namespaced) requireNamespace(kind, meta, view);
   const keepStatus = kind.hasStatus && isInternal(write.user);
   if (!keepStatus) delete body['status'];
@@ -102,9 +107,11 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
   if (write.operation === 'updateStatus' && !kind.hasStatus) throw notFound(kind, `${write.name}/status`);
   const { body, warnings, view: viewName } = bodyOf(kind, write, old);
   const meta = body['metadata'] as ObjectMeta;
-  if (meta.resourceVersion !== undefined && meta.resourceVersion !== '' && meta.resourceVersion !== old.metadata.resourceVersion) throw modified(kind, old.metadata.name);
-  if (meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
-    throw conflict(kind, old.metadata.name, `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${old.metadata.uid}`);
+  const version = textOf(meta.resourceVersion);
+  const uid = textOf(meta.uid);
+  if (version !== undefined && version !== old.metadata.resourceVersion) throw modified(kind, old.metadata.name);
+  if (uid !== undefined && uid !== old.metadata.uid) {
+    throw conflict(kind, old.metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
   }
   // Status and the rest have different writers: each write only touches its own part.
   const merged: Body = write.operation === 'updateStatus' ? { ...old, status: body['status'] } : withStatusOf(body, old);
@@ -172,11 +179,12 @@ export const namespaceSweeper = 'system:roundsman:intake/namespaces';
 
 function requireNamespace(kind: Kind, meta: ObjectMeta, view: AdmissionView): void {
   // An absent or malformed name is told by the rules of metadata.
-  if (meta.namespace === undefined || meta.namespace === '') return;
-  const namespace = view.admitted('namespaces', undefined, meta.namespace);
-  if (namespace === undefined) throw notFound({ plural: 'namespaces', group: '' }, meta.namespace);
+  const name = textOf(meta.namespace);
+  if (name === undefined) return;
+  const namespace = view.admitted('namespaces', undefined, name);
+  if (namespace === undefined) throw notFound({ plural: 'namespaces', group: '' }, name);
   if (namespace.metadata.deletionTimestamp !== undefined) {
-    throw forbidden(kind, meta.name ?? '', `unable to create new content in namespace ${meta.namespace} because it is being terminated`);
+    throw forbidden(kind, textOf(meta.name) ?? '', `unable to create new content in namespace ${name} because it is being terminated`);
   }
 }
 

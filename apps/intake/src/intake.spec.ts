@@ -332,7 +332,7 @@ describe('faults', () => {
     process.kill(rows[0]!.pid, 'SIGSTOP');
     try {
       const begun = performance.now();
-      await expect(create('hung')).rejects.toMatchObject({ code: 503, message: expect.stringContaining('may or may not') });
+      await expect(create('hung')).rejects.toMatchObject({ code: 503 });
       expect(performance.now() - begun).toBeLessThan(8_000);
     } finally {
       process.kill(rows[0]!.pid, 'SIGCONT');

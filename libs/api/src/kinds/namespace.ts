@@ -35,7 +35,9 @@ export const namespace: Kind = {
   columns: [nameColumn, column('Status', 'string', 'Active or Terminating', (object) => textAt(object, 'status', 'phase') ?? null), ageColumn],
   fieldSelectors: ['status.phase'],
   prepare(object, old) {
-    const metadata = object['metadata'] as { name?: string; labels?: Record<string, string>; deletionTimestamp?: string };
+    const metadata = object['metadata'] as { name?: string; labels?: Record<string, string> | null };
+    // Anything else is left for the schema to refuse.
+    if (typeof (metadata.labels ?? {}) !== 'object' || Array.isArray(metadata.labels) || typeof (metadata.name ?? '') !== 'string') return;
     metadata.labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name ?? '' };
     if (old === undefined) object['status'] = { phase: 'Active' };
   },

@@ -14,8 +14,9 @@ type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema' | 'confidential'
 export function typed(kind: Shape, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const apiVersion = apiVersionOf(kind);
   const given = { apiVersion: input['apiVersion'] ?? apiVersion, kind: input['kind'] ?? kind.kind };
-  if (given.apiVersion !== apiVersion) throw badRequest(`the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${apiVersion})`);
-  if (given.kind !== kind.kind) throw badRequest(`the kind in the data (${String(given.kind)}) does not match the expected kind (${kind.kind})`);
+  const shown = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value).slice(0, 200));
+  if (given.apiVersion !== apiVersion) throw badRequest(`the API version in the data (${shown(given.apiVersion)}) does not match the expected API version (${apiVersion})`);
+  if (given.kind !== kind.kind) throw badRequest(`the kind in the data (${shown(given.kind)}) does not match the expected kind (${kind.kind})`);
   return { ...input, ...given };
 }
 
