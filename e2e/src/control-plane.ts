@@ -28,6 +28,10 @@ export class FakeRunner {
   /** Milliseconds a round takes. */
   takesMs = 50;
   silent = false;
+  /** Rounds it claims to run besides those it does. */
+  claims: { taskUid: string; round: number }[] = [];
+  /** Rounds it was told to stop. */
+  readonly stopped: string[] = [];
   instance = crypto.randomUUID();
   readonly #running = new Map<string, { ran: Ran; stop: AbortController }>();
   #subscriptions: Subscription[] = [];
@@ -45,6 +49,7 @@ export class FakeRunner {
     this.#timer = setInterval(() => this.#beat(), 200);
     this.#subscriptions = [
       await this.bus.subscribe(messages.nodeCancel, { node: this.node }, ({ payload: { taskUid, round } }) => {
+        this.stopped.push(`${taskUid}/${round}`);
         for (const { ran, stop } of this.#running.values()) {
           if (ran.order.taskUid !== taskUid || (round !== undefined && ran.order.round !== round)) continue;
           ran.canceled = true;
@@ -78,7 +83,7 @@ export class FakeRunner {
       ready: true,
       addresses: [{ family: 'v4', address: '127.0.0.1' }],
       ports: { http: 8080, https: 8443, dns: 8053, dot: 8853, udp: 8000 },
-      running: [...this.#running.values()].map(({ ran: { order } }) => ({ taskUid: order.taskUid, round: order.round })),
+      running: [...this.claims, ...[...this.#running.values()].map(({ ran: { order } }) => ({ taskUid: order.taskUid, round: order.round }))],
       capacityQps: 1000,
     });
   }

@@ -188,6 +188,15 @@ describe('rounds, from a task to its status', () => {
     await eventually(async () => expect((await plane.list('runners.roundsman.io')).map((object) => (object.status as { ready?: boolean }).ready)).toEqual([true, true]));
   });
 
+  it('tells a runner to stop what is closed or belongs to no task', async () => {
+    const [first] = plane.runners;
+    const task = await plane.create(netReaches, netReach('claimed', {}));
+    await eventually(async () => (await status('claimed')).finish === true);
+    first!.claims = [{ taskUid: task.metadata.uid, round: 1 }, { taskUid: 'nobody', round: 3 }];
+    await eventually(() => expect(first!.stopped).toEqual(expect.arrayContaining([`${task.metadata.uid}/1`, 'nobody/3'])));
+    first!.claims = [];
+  });
+
   it('keeps a Node from the heartbeats of its agent, of unknown readiness when they stop', async () => {
     const agent = await plane.nats.connect('agent-node-1');
     const beat = (): void =>

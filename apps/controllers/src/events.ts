@@ -90,7 +90,7 @@ function ofRound(round: Round, nowMs: number): Occurrence[] {
   const told: Occurrence[] = [];
   const skipped = metadata.annotations?.[roundAnnotations.skipped];
   if (skipped !== undefined) {
-    told.push({ reason: 'RoundsSkipped', type: 'Warning', message: `${skipped} starts before round ${sequence} passed while nothing could run them; they have no record`, atMs: madeMs, sequence });
+    told.push({ reason: 'RoundsSkipped', type: 'Warning', message: `${Number(skipped) > 200 ? 'About ' : ''}${skipped} starts before round ${sequence} passed while nothing could run them; they have no record`, atMs: madeMs, sequence });
   }
   if (spec.trigger === 'missed') {
     told.push({ reason: 'RoundMissed', type: 'Warning', message: `Round ${sequence}, due at ${spec.startTime}, was missed: its time passed while nothing could run it`, atMs: madeMs, sequence });

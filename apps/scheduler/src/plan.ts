@@ -18,7 +18,7 @@ export interface PlannedRound {
   readonly trigger: 'schedule' | 'run-now' | 'missed';
   readonly startMs: number;
   readonly deadlineMs: number;
-  /** Starts left out before this one. */
+  /** Starts left out before this one; of hundreds of cron ticks about so many. */
   readonly skipped: number;
   /** The ledger as it is with this round. */
   readonly ledger: Ledger;
@@ -128,31 +128,24 @@ function nextDue(task: Task, ledger: Ledger, world: World, lateMs: number, left:
   return { missed: true, ...newestMissed(schedule, next, startMs, pastMs, maxMissed) };
 }
 
-/** Ticks of cron counted one by one; beyond that the middle of a long outage is estimated. */
-const countedTicks = 1000;
+/** Ticks of cron counted one by one; of more the number is estimated from the gap between these. */
+const countedTicks = 200;
 
 /** The first of the newest `keep` starts in [startMs, pastMs], and how many come before it. */
 function newestMissed(schedule: Task['spec']['schedule'], next: (afterMs: number) => number | undefined, startMs: number, pastMs: number, keep: number): { startMs: number; skipped: number } {
   const timing = timingOf(schedule);
+  if (timing.form === 'once') return { startMs, skipped: 0 };
   if (timing.form === 'grid') {
     const skipped = Math.max(0, Math.floor((pastMs - startMs) / timing.intervalMs) + 1 - keep);
     return { startMs: startMs + skipped * timing.intervalMs, skipped };
   }
-  const newest = [startMs];
-  let counted = 1;
-  let at: number = startMs;
-  for (;;) {
-    const tick = next(at);
-    if (tick === undefined || tick > pastMs) return { startMs: newest[0]!, skipped: counted - newest.length };
-    at = tick;
-    counted += 1;
-    newest.push(tick);
-    if (newest.length > keep) newest.shift();
-    if (counted !== countedTicks) continue;
-    const gapMs = (at - startMs) / (counted - 1);
-    const jump = Math.floor((pastMs - at) / gapMs) - 2 * keep;
-    if (jump <= 0) continue;
-    at += jump * gapMs;
-    counted += jump;
+  // Whole seconds, exclusive.
+  const newest = timing.cron.previousRuns(keep, new Date(pastMs + 1000)).map((tick) => tick.getTime()).filter((ms) => ms >= startMs && ms <= pastMs);
+  const firstMs = next((newest.at(-1) ?? startMs) - 1) ?? startMs;
+  let skipped = 0;
+  for (let at = startMs; at < firstMs; at = next(at) ?? firstMs) {
+    skipped += 1;
+    if (skipped === countedTicks) return { startMs: firstMs, skipped: Math.round(((firstMs - startMs) / (at - startMs)) * (countedTicks - 1)) };
   }
+  return { startMs: firstMs, skipped };
 }
