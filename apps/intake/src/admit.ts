@@ -210,13 +210,24 @@ function judge(kind: Kind, object: KubeObject, old: KubeObject | undefined, view
     ({ warnings } = found);
   }
   if (old !== undefined && (causes.length > 0 || warnings.length > 0)) {
-    const before = kind.validate?.(old, context);
+    const complete = readAgain(kind, old);
+    const before = complete && kind.validate?.(complete, context);
     const known = new Set([...metadataCauses(kind, old.metadata), ...(before?.causes ?? [])].map(({ field, message }) => `${field}: ${message}`));
     causes = causes.filter(({ field, message }) => !known.has(`${field}: ${message}`));
     warnings = warnings.filter((warning) => !(before?.warnings ?? []).includes(warning));
   }
   if (causes.length > 0) throw invalid(kind, object.metadata.name ?? '', causes);
   return warnings;
+}
+
+/** A stored object with the defaults of today; undefined when today's schema refuses it. */
+function readAgain(kind: Kind, old: KubeObject): KubeObject | undefined {
+  try {
+    return decode(kind, old as unknown as Body, 'Ignore').object;
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
 }
 
 function admitted(kind: Kind, type: Change['type'], object: KubeObject, warnings: string[], write: WriteRequest): Admitted {
