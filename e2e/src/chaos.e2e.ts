@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
-import pg from 'pg';
+import { Pool } from 'pg';
 import { breaches, type Accepted } from './chaos-invariants.ts';
 import { ProductProcesses } from './product-processes.ts';
 
@@ -35,13 +35,13 @@ const kinds = [
 
 describe('nothing accepted is lost', () => {
   let product: ProductProcesses;
-  let pool: pg.Pool;
+  let pool: Pool;
   const accepted: Accepted[] = [];
   let made = 0;
 
   beforeAll(async () => {
     product = await ProductProcesses.start(['node-1', 'node-2']);
-    pool = new pg.Pool({ connectionString: product.databaseUrl, max: 2 });
+    pool = new Pool({ connectionString: product.databaseUrl, max: 2 });
     // Postgres is killed under it; the next query connects again.
     pool.on('error', () => {});
   }, 120_000);
