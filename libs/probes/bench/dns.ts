@@ -17,7 +17,7 @@ export async function run(): Promise<Figure[]> {
   const target: ProbeTarget = { id: 'dns', layer: 'dns', probe: 'dns', server: '127.0.0.1', port: server.port, protocol: 'udp', domain: 'kubernetes.default.svc.cluster.local', recordType: 'A', hasTls: false };
   try {
     const rows = await interleaved(server, {
-      ours: () => ours({ target, inFlight: 64, durationMs: seconds * 1000, warmUpMs: 1000 }),
+      ours: () => ours({ target, inFlight: 64, durationMs: seconds * 1000, warmUpMs: 2000 }),
       dnsperf: () => tool(/Queries per second:\s+([\d.]+)/, 'dnsperf', ['-s', '127.0.0.1', '-p', String(server.port), '-d', names, '-q', '64', '-c', '1', '-T', '1', '-l', String(seconds)]),
     });
     return [figure('DNS over UDP, 64 in flight', 'queries/s', rows.ours!, 'dnsperf', rows.dnsperf!, 0.7)];

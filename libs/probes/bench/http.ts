@@ -10,7 +10,7 @@ function target(url: string, http2: boolean): ProbeTarget {
 
 function engine(url: string, http2 = false) {
   return async () => {
-    const run = await ours({ target: target(url, http2), inFlight: 64, durationMs: seconds * 1000, warmUpMs: 1000 });
+    const run = await ours({ target: target(url, http2), inFlight: 64, durationMs: seconds * 1000, warmUpMs: 2000 });
     if (run.failed > 0) throw new Error(`${run.failed} requests to ${url} failed`);
     return run;
   };

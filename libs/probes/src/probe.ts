@@ -19,6 +19,8 @@ export interface Lane {
 
 /** Carries out exchanges with one target: one is started per call, its outcome goes to the lane. */
 export interface Prober {
+  /** Waiting exchanges are better started together than one by one as room comes. */
+  readonly gathers: boolean;
   /** True when `start` may be called. */
   hasRoom(): boolean;
   /** Starts an exchange that was due at `intended`; always ends in exactly one success or failure at the lane. */

@@ -20,8 +20,8 @@ export class Recorder {
   readonly sendLag = new DistributionCollector();
   readonly errors: Partial<Record<ProbeErrorCode, number>> = {};
   readonly #statusCodes: number[] = [];
-  readonly #replyCodes: Record<string, number> = {};
-  readonly #phases: Partial<Record<PhaseName, Phase>> = {};
+  readonly #replyCodes = new Map<string, number>();
+  readonly #phases = new Map<PhaseName, Phase>();
   readonly #failures: Failure[] = [];
   /** Wall clock minus the steady clock, taken afresh for each round: the two drift apart over days. */
   readonly #epoch = Date.now() - performance.now();
@@ -53,8 +53,8 @@ export class Recorder {
 
   phase(name: PhaseName, ms: number): void {
     const us = ms > 0 ? ms * 1000 : 0;
-    const phase = this.#phases[name];
-    if (phase === undefined) this.#phases[name] = { count: 1, sumUs: us, maxUs: us };
+    const phase = this.#phases.get(name);
+    if (phase === undefined) this.#phases.set(name, { count: 1, sumUs: us, maxUs: us });
     else {
       phase.count += 1;
       phase.sumUs += us;
@@ -67,7 +67,7 @@ export class Recorder {
   }
 
   replyCode(name: string): void {
-    this.#replyCodes[name] = (this.#replyCodes[name] ?? 0) + 1;
+    this.#replyCodes.set(name, (this.#replyCodes.get(name) ?? 0) + 1);
   }
 
   result(target: ProbeTarget, describe: { address: string; method: string; family?: 'v4' | 'v6' }, planned: number, startedAt: number, expect: SuccessCondition): TargetResult {
@@ -94,10 +94,10 @@ export class Recorder {
       bytes: this.bytes,
       latency,
       sendLag: this.sendLag.toData(),
-      phases: Object.fromEntries(Object.entries(this.#phases).map(([name, p]) => [name, { count: p.count, sumUs: Math.round(p.sumUs), maxUs: Math.round(p.maxUs) }])),
+      phases: Object.fromEntries([...this.#phases].map(([name, p]) => [name, { count: p.count, sumUs: Math.round(p.sumUs), maxUs: Math.round(p.maxUs) }])),
       errors: { ...this.errors },
       statusCodes,
-      replyCodes: { ...this.#replyCodes },
+      replyCodes: Object.fromEntries(this.#replyCodes),
       failures: [...this.#failures],
       ok,
       ...(reason === undefined ? {} : { reason }),

@@ -21,6 +21,7 @@ export class TargetRun implements Lane {
   #taken = 0;
   #open = true;
   #pumping = false;
+  #soon: NodeJS.Immediate | undefined;
 
   constructor(target: ProbeTarget, prepared: Prepared, planned: number) {
     this.target = target;
@@ -54,7 +55,10 @@ export class TargetRun implements Lane {
   }
 
   ended(now: number): void {
-    if (this.#open) this.#pump(now);
+    if (this.#open && this.#due > this.#taken) {
+      if (this.#prober?.gathers === true) this.#pumpSoon();
+      else this.#pump(now);
+    }
     this.#checkEnd();
   }
 
@@ -95,6 +99,14 @@ export class TargetRun implements Lane {
     this.#pumping = false;
     if (this.#taken >= this.planned) this.#open = false;
     this.#checkEnd();
+  }
+
+  /** Once everything that has arrived was read: what waits then leaves together, which wakes the server less often. */
+  #pumpSoon(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#pump();
+    });
   }
 
   #checkEnd(): void {

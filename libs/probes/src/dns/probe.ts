@@ -34,6 +34,7 @@ export function prepareDns(target: DnsTarget, expect: SuccessCondition, material
 }
 
 class DnsProber implements Prober, QueryOutcomes {
+  readonly gathers = true;
   inFlight = 0;
   readonly #protocol: DnsTarget['protocol'];
   readonly #template: Buffer;

@@ -23,6 +23,7 @@ export function prepareHttp(target: HttpTarget, expect: SuccessCondition, materi
 }
 
 class HttpProber implements Prober, ConnectionPool, SessionPool {
+  readonly gathers = false;
   inFlight = 0;
   readonly #request: HttpRequest;
   readonly #statusCode: number | undefined;
