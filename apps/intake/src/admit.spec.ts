@@ -170,6 +170,12 @@ describe('names', () => {
   it.each(['A', 'a_b', 'a.>', 'a*b', '$JS', '-a', 'a-', '../x', 'a b', 'ä', ''])('refuses %j', (name) => {
     expect(refusal(() => create('NetReach', {}, { object: { metadata: { name } } })).status.details?.causes?.[0]?.field).toBe('metadata.name');
   });
+  it('are needed', () => {
+    for (const object of [{}, { metadata: {} }, { metadata: null }, { metadata: { name: null } }]) {
+      expect(refusal(() => create('NetReach', {}, { object })).code).toBeLessThan(500);
+    }
+    expect(refusal(() => create('NetReach', {}, { object: {} })).message).toBe('NetReach.roundsman.io "" is invalid: metadata.name: Required value: name or generateName is required');
+  });
   it('of tasks have at most 63 characters', () => {
     expect(create('NetReach', {}, { object: { metadata: { name: 'a'.repeat(63) } } }).name).toHaveLength(63);
     expect(refusal(() => create('NetReach', {}, { object: { metadata: { name: 'a'.repeat(64) } } })).message).toMatch(/must be no more than 63 characters: the name of a NetReach/);

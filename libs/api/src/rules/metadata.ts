@@ -7,13 +7,14 @@ import { forbiddenField, invalidValue, required, tooLong } from './causes.ts';
 export const maxAnnotationBytes = 256 * 1024;
 
 /** Rules for the metadata of every kind. */
-export function metadataCauses(kind: Kind, metadata: ObjectMeta & { name: string }): Cause[] {
+export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
   const causes: Cause[] = [];
-  const nameProblem = kind.plural === 'namespaces' && kind.group === '' ? labelProblem(metadata.name) : subdomainProblem(metadata.name);
-  if (metadata.name === '') causes.push(required('metadata.name', 'name or generateName is required'));
-  else if (nameProblem !== undefined) causes.push(invalidValue('metadata.name', metadata.name, nameProblem));
-  if (kind.maxNameLength !== undefined && metadata.name.length > kind.maxNameLength) {
-    causes.push(invalidValue('metadata.name', metadata.name, `must be no more than ${kind.maxNameLength} characters: the name of a ${kind.kind} becomes part of its reports' names and labels`));
+  const name = metadata.name ?? '';
+  const nameProblem = kind.plural === 'namespaces' && kind.group === '' ? labelProblem(name) : subdomainProblem(name);
+  if (name === '') causes.push(required('metadata.name', 'name or generateName is required'));
+  else if (nameProblem !== undefined) causes.push(invalidValue('metadata.name', name, nameProblem));
+  if (kind.maxNameLength !== undefined && name.length > kind.maxNameLength) {
+    causes.push(invalidValue('metadata.name', name, `must be no more than ${kind.maxNameLength} characters: the name of a ${kind.kind} becomes part of its reports' names and labels`));
   }
   if (kind.namespaced) {
     const problem = labelProblem(metadata.namespace ?? '');
