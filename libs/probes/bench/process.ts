@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Rows } from './figure.ts';
 
 const here = import.meta.dirname;
 
@@ -92,21 +93,20 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Runs all contestants in turn until each has `rows` fair rows, `rows + 6` turns at most. */
-export async function interleaved(server: Peer, contestants: Record<string, () => Promise<Row>>, rows = 3): Promise<Record<string, number[]>> {
-  const kept: Record<string, number[]> = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
-  for (let turn = 0; turn < rows + 6 && Object.values(kept).some((list) => list.length < rows); turn++) {
+/** Runs all contestants in turn until each has `rows` rows that count, `rows + 3` turns at most. */
+export async function interleaved(server: Peer, contestants: Record<string, () => Promise<Row>>, rows = 3): Promise<Record<string, Rows>> {
+  const kept: Record<string, Rows> = Object.fromEntries(Object.keys(contestants).map((name) => [name, { fair: [], perCpuSecond: [] }]));
+  for (let turn = 0; turn < rows + 3 && Object.values(kept).some((list) => list.fair.length < rows); turn++) {
     for (const [name, run] of Object.entries(contestants)) {
-      if (kept[name]!.length >= rows) continue;
       const before = cpuSeconds(server.child.pid!);
       const started = performance.now();
       const { perSecond, share } = await run();
       // Of the whole call, which is a little longer than the load: a saturated server shows a little less than 1.
       const serverShare = ((cpuSeconds(server.child.pid!) - before) * 1000) / (performance.now() - started);
-      if (share >= leastShare || serverShare >= saturated) kept[name]!.push(perSecond);
+      kept[name]!.perCpuSecond.push(perSecond / share);
+      if (share >= leastShare || serverShare >= saturated) kept[name]!.fair.push(perSecond);
       else console.error(`${name}: ${Math.round(perSecond)}/s dropped, it got ${Math.round(share * 100)} %, the server ${Math.round(serverShare * 100)} % of a core`);
     }
   }
-  for (const [name, list] of Object.entries(kept)) if (list.length === 0) throw new Error(`every row of ${name} was starved by other processes; run the benchmark on an idle machine`);
   return kept;
 }

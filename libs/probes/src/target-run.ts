@@ -77,6 +77,7 @@ export class TargetRun implements Lane {
   /** Resolves when no exchange is under way and none will be started. */
   async finished(): Promise<void> {
     await this.#ended.promise;
+    clearImmediate(this.#soon);
     this.#prober?.close();
   }
 
@@ -103,7 +104,8 @@ export class TargetRun implements Lane {
 
   /** Once everything that has arrived was read: what waits then leaves together, which wakes the server less often. */
   #pumpSoon(): void {
-    this.#soon ??= setImmediate(() => {
+    if (this.#soon !== undefined) return;
+    this.#soon = setImmediate(() => {
       this.#soon = undefined;
       this.#pump();
     });
