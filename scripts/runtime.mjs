@@ -100,10 +100,14 @@ function alone(work) {
     told = true;
     wait(200);
   }
+  // Also when `fail` ends the process in the middle.
+  const release = () => rmSync(file, { force: true });
+  process.on('exit', release);
   try {
     return work();
   } finally {
-    rmSync(file, { force: true });
+    process.removeListener('exit', release);
+    release();
   }
 }
 
@@ -117,7 +121,7 @@ function ageOf(file) {
 
 function npmCommand() {
   const fromNpm = process.env.npm_execpath;
-  if (fromNpm && /npm-cli\.js$/.test(fromNpm)) return [process.execPath, fromNpm];
+  if (fromNpm && fromNpm.endsWith('npm-cli.js')) return [process.execPath, fromNpm];
   return ['npm'];
 }
 
@@ -208,14 +212,14 @@ function build() {
   writeFileSync(buildStamp, newest);
 }
 
-/** Makes runtime, dependencies and build current; a fraction of a second when they are. */
-export function prepare() {
+/** Makes runtime and dependencies current, and the build unless it is left out; a fraction of a second when they are. */
+export function prepare({ withBuild = true } = {}) {
   // Looked at first without the lock: a workspace that is ready may be another user's, and read-only.
-  if (runtimeCurrent() && dependenciesCurrent() && buildCurrent()) return;
+  if (runtimeCurrent() && dependenciesCurrent() && (!withBuild || buildCurrent())) return;
   alone(() => {
     if (!runtimeCurrent()) bringRuntime();
     if (!dependenciesCurrent()) installDependencies();
-    if (!buildCurrent()) build();
+    if (withBuild && !buildCurrent()) build();
   });
 }
 

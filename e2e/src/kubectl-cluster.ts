@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serviceIdentity, type Bus } from '@roundsman/bus';
+import { runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
 import { gatewayService, type Listening } from '@roundsman/gateway';
 import { service as intake } from '@roundsman/intake';
 import { migrateReports } from '@roundsman/reports';
@@ -34,7 +34,7 @@ export class KubectlCluster {
   ) {}
 
   static async start(env: NodeJS.ProcessEnv = {}): Promise<KubectlCluster> {
-    const identities = (['intake', 'gateway', 'reporter', 'controllers'] as const).map(serviceIdentity);
+    const identities = [...(['intake', 'gateway', 'reporter', 'scheduler'] as const).map(serviceIdentity), runnerIdentity('runner-1', 'node-1')];
     const prepare = async (url: string): Promise<void> => {
       await migrateStore(url);
       await migrateReports(url);
