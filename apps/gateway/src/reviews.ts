@@ -1,15 +1,15 @@
-import { badRequest, typed, type Kind } from '@roundsman/api';
+import { badRequest, decode, type Kind } from '@roundsman/api';
 import { z } from 'zod';
 import type { Listed } from './discovery.ts';
 import type { User } from './http/auth.ts';
-import { isObject } from './patch/lists.ts';
+import { isObject, type JsonObject } from './patch/lists.ts';
 
 const review = (group: string, kind: string, about: string): Listed => {
   const schema = z
     .looseObject({
       apiVersion: z.literal(`${group}/v1`).describe('Version of the schema of this object'),
       kind: z.literal(kind).describe('Kind of this object'),
-      metadata: z.looseObject({}).optional().describe('Not used'),
+      metadata: z.looseObject({}).prefault({}).describe('Not used'),
       spec: z.looseObject({}).optional().describe('The question'),
       status: z.looseObject({}).optional().describe('The answer'),
     })
@@ -28,18 +28,15 @@ export const reviews: readonly Listed[] = [
 
 /** Who is let in may do all that is served. `body` is undefined when it is in a form that is not read. */
 export function answerReview({ kind }: Listed, body: unknown, user: User): object {
-  const asked = body ?? {};
-  if (!isObject(asked)) throw badRequest(`the body must be one ${kind.kind}`);
-  typed(kind, asked);
-  const spec = asked['spec'] ?? {};
-  if (!isObject(spec)) throw badRequest('spec must be an object');
+  if (body !== undefined && !isObject(body)) throw badRequest(`the body must be one ${kind.kind}`);
+  const spec = decode(kind, body ?? {}, 'Ignore').object.spec ?? {};
   const base = { kind: kind.kind, apiVersion: `${kind.group}/${kind.version}`, metadata: { creationTimestamp: null } };
   if (kind.kind === 'SelfSubjectReview') return { ...base, status: { userInfo: { username: user.name, groups: user.groups } } };
   if (kind.kind === 'SelfSubjectRulesReview') {
     const status = { incomplete: false, resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] };
     return { ...base, spec, status };
   }
-  if (body !== undefined && ['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject(spec[member])).length !== 1) {
+  if (body !== undefined && ['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject((spec as JsonObject)[member])).length !== 1) {
     throw badRequest('spec: exactly one of resourceAttributes and nonResourceAttributes must be given');
   }
   return { ...base, spec, status: { allowed: true, reason: 'the bearer token of this gateway allows everything that it serves' } };

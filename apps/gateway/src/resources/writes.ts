@@ -184,8 +184,12 @@ function objectOf({ kind, stored }: Target['served'], namespace: string | undefi
   if (!isObject(body)) throw badRequest(`the body must be one ${kind.kind} object`);
   for (const member of ['apiVersion', 'kind']) if (body[member] === null) throw badRequest(`${member} must be text, not null; it may be left out`);
   const object = typed(kind, body) as JsonObject;
-  const metadata = object['metadata'] ?? {};
+  const { metadata = {} } = object;
   if (!isObject(metadata)) throw badRequest('metadata must be an object');
+  for (const member of ['name', 'generateName', 'namespace', 'uid', 'resourceVersion'] as const) {
+    const value = metadata[member];
+    if (value !== undefined && typeof value !== 'string') throw badRequest(`metadata.${member} must be text, not ${JSON.stringify(value).slice(0, 100)}`);
+  }
   object['metadata'] = { ...metadata };
   const given = metadata['namespace'];
   if (kind.namespaced) {
