@@ -13,7 +13,7 @@ export const settingsSchema = z.object({
   dataDir: z.string().min(1).describe('Folder of this agent alone; must outlive a restart'),
   natsUrl: z.string().min(1).default('nats://127.0.0.1:4222').describe('NATS for its runners'),
   runnerEntry: z.string().default('').describe('Program of the probe-runner (its main.js); without it no runner is started'),
-  runnerFlags: z.string().default('--max-semi-space-size=1,--optimize-for-size,--v8-pool-size=1').transform(list).describe('Node flags for the runner, separated by commas'),
+  runnerFlags: z.string().default('--max-semi-space-size=1,--optimize-for-size,--v8-pool-size=1,--no-memory-pool').transform(list).describe('Node flags for the runner, separated by commas'),
   runnerSeedFile: z.string().optional().describe('nkey seed of the runner’s identity'),
   runnerName: z.string().optional().describe('Default: <runtime>-<node>'),
   runtime: z.string().min(1).default('default').describe('Runtime whose runner is kept here'),
