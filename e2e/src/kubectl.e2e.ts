@@ -92,14 +92,14 @@ describe('create, get, delete', () => {
   });
 
   it('chunks, sorting, selectors', async () => {
-    for (let i = 0; i < 7; i++) await apply(configMap(`chunk-${i}`, `{n: "${9 - i}"}`).replace('namespace: default', `namespace: default, labels: {chunk: "${i % 2 === 0 ? 'even' : 'odd'}"}`));
+    for (let i = 0; i < 7; i++) await apply(configMap(`chunk-${i}`, `{rank: "${9 - i}"}`).replace('namespace: default', `namespace: default, labels: {chunk: "${i % 2 === 0 ? 'even' : 'odd'}"}`));
     const names = (text: string): string[] => text.trim().split('\n').map((line) => line.replace('configmap/', ''));
     const all = Array.from({ length: 7 }, (_, i) => `chunk-${i}`);
     expect(names(await kubectl('get', 'cm', '-o', 'name', '--chunk-size=2', '-l', 'chunk'))).toEqual(all);
     expect(names(await kubectl('get', 'cm', '-o', 'name', '-l', 'chunk=even'))).toEqual(['chunk-0', 'chunk-2', 'chunk-4', 'chunk-6']);
     expect(names(await kubectl('get', 'cm', '-o', 'name', '-l', 'chunk notin (even),chunk'))).toEqual(['chunk-1', 'chunk-3', 'chunk-5']);
     expect(names(await kubectl('get', 'cm', '-o', 'name', '--field-selector', 'metadata.name=chunk-3'))).toEqual(['chunk-3']);
-    expect(await kubectl('get', 'cm', '-l', 'chunk', '--sort-by=.data.n')).toMatch(/\nchunk-6 [^]*\nchunk-0 /);
+    expect(await kubectl('get', 'cm', '-l', 'chunk', '--sort-by=.data.rank')).toMatch(/\nchunk-6 [^]*\nchunk-0 /);
     const first = await cluster.http('/api/v1/namespaces/default/configmaps?labelSelector=chunk&limit=3');
     const { continue: place, resourceVersion } = first.json['metadata'] as { continue: string; resourceVersion: string };
     await apply(configMap('chunk-9', '{}').replace('namespace: default', 'namespace: default, labels: {chunk: x}'));

@@ -1,4 +1,4 @@
-import { badRequest, decode, type Kind } from '@roundsman/api';
+import { badRequest, decode, objectMetaSchema, type Kind } from '@roundsman/api';
 import { z } from 'zod';
 import type { Listed } from './discovery.ts';
 import type { User } from './http/auth.ts';
@@ -9,7 +9,7 @@ const review = (group: string, kind: string, about: string): Listed => {
     .looseObject({
       apiVersion: z.literal(`${group}/v1`).describe('Version of the schema of this object'),
       kind: z.literal(kind).describe('Kind of this object'),
-      metadata: z.looseObject({}).prefault({}).describe('Not used'),
+      metadata: objectMetaSchema.prefault({}).describe('Not used'),
       spec: z.looseObject({}).optional().describe('The question'),
       status: z.looseObject({}).optional().describe('The answer'),
     })
