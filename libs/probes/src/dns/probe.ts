@@ -176,6 +176,10 @@ class DnsProber implements Prober, QueryOutcomes {
     const framed = Buffer.alloc(2 + this.#template.length);
     framed.writeUInt16BE(this.#template.length, 0);
     this.#template.copy(framed, 2);
-    return { intended: 0, sentAt: 0, id: 0, framed, message: framed.subarray(2), retried: false, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
+    const onSent = (error: Error | null): void => {
+      if (error !== null) query.carrier?.unsendable(query, error);
+    };
+    const query: Query = { intended: 0, sentAt: 0, id: 0, framed, message: framed.subarray(2), retried: false, carrier: undefined, onSent, deadline: 0, previous: undefined, next: undefined };
+    return query;
   }
 }

@@ -3,7 +3,7 @@ import { maxUnderway, QueryIds, type Query } from './query.ts';
 
 function query(): Query {
   const framed = Buffer.alloc(14);
-  return { intended: 0, sentAt: 0, id: 0, framed, message: framed.subarray(2), retried: false, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
+  return { intended: 0, sentAt: 0, id: 0, framed, message: framed.subarray(2), retried: false, carrier: undefined, onSent: () => undefined, deadline: 0, previous: undefined, next: undefined };
 }
 
 describe('QueryIds', () => {

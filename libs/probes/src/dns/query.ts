@@ -13,11 +13,15 @@ export interface Query extends Timed {
   /** It was lost with a connection once and is being sent again. */
   retried: boolean;
   carrier: QueryCarrier | undefined;
+  /** Given to UDP sends, which tell errors to nobody else; made once per object. */
+  onSent: (error: Error | null) => void;
 }
 
 export interface QueryCarrier {
   /** Forgets a query that expired or was canceled. True while the connection was not yet made. */
   forget(query: Query): boolean;
+  /** The system did not take the query's datagram. */
+  unsendable(query: Query, error: NodeJS.ErrnoException): void;
 }
 
 /** How sockets tell the prober about queries. */

@@ -72,6 +72,9 @@ export class StreamChannel implements QueryCarrier {
     return true;
   }
 
+  /** Streams tell errors by events. */
+  unsendable(): void {}
+
   close(): void {
     if (this.#stage === 'closed') return;
     this.#stage = 'closed';

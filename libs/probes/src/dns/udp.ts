@@ -29,7 +29,7 @@ export class UdpChannel implements QueryCarrier {
       this.#waiting = undefined;
       for (const query of waiting) {
         // It may have expired, and its memory with it.
-        if (query.carrier === this) this.#socket.send(query.message);
+        if (query.carrier === this) this.#socket.send(query.message, query.onSent);
       }
     });
   }
@@ -38,12 +38,19 @@ export class UdpChannel implements QueryCarrier {
     query.carrier = this;
     query.sentAt = now;
     if (this.#broken !== undefined) this.#outcomes.failure(query, now, this.#broken.code, this.#broken.message);
-    else if (this.#waiting === undefined) this.#socket.send(query.message);
+    else if (this.#waiting === undefined) this.#socket.send(query.message, query.onSent);
     else this.#waiting.push(query);
   }
 
   forget(): boolean {
     return false;
+  }
+
+  /** A send may also bring the news that an earlier datagram was refused: then that is true of all. */
+  unsendable(query: Query, error: NodeJS.ErrnoException): void {
+    const { code, message } = classify(error, 'exchange');
+    if (code === 'local') this.#outcomes.failure(query, performance.now(), code, message);
+    else this.#error(error);
   }
 
   close(): void {
