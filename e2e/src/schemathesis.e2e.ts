@@ -1,0 +1,80 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { KubectlCluster } from './kubectl-cluster.ts';
+
+/** Kept between runs, like the product's other downloaded tools. */
+const cache = join(process.env['ROUNDSMAN_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'roundsman'), 'schemathesis-4.32.5');
+const program = join(cache, 'bin', 'schemathesis');
+/** Seconds of fuzzing over all documents together. */
+const budgetSeconds = Number(process.env['ROUNDSMAN_FUZZ_SECONDS'] ?? 60);
+
+/** Found without a network when it was installed before. */
+function install(): void {
+  if (existsSync(join(cache, 'ready'))) return;
+  mkdirSync(cache, { recursive: true });
+  execFileSync('python3', ['-m', 'venv', cache], { stdio: 'pipe' });
+  execFileSync(join(cache, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', 'schemathesis==4.32.5'], { stdio: 'pipe' });
+  writeFileSync(join(cache, 'ready'), '');
+}
+
+interface Report {
+  readonly operations: { readonly total: number; readonly tested: number };
+  readonly test_cases: { readonly generated: number };
+  readonly failures: readonly { readonly type: string; readonly title: string; readonly operations: readonly string[] }[];
+}
+
+const documents = ['api/v1', 'apis/roundsman.io/v1', 'apis/kdoctor.io/v1beta1', 'apis/system.kdoctor.io/v1beta1', 'apis/authorization.k8s.io/v1', 'apis/authentication.k8s.io/v1'];
+/** One object of each kind that a person may write, so that more than 404s is met. */
+const objects = [
+  { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'fuzz' } },
+  { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'fuzz' } },
+  { apiVersion: 'roundsman.io/v1', kind: 'NetReach', metadata: { name: 'fuzz' }, spec: {} },
+  { apiVersion: 'roundsman.io/v1', kind: 'AppHttpHealthy', metadata: { name: 'fuzz' }, spec: { target: { host: 'http://127.0.0.1:1' } } },
+  { apiVersion: 'roundsman.io/v1', kind: 'NetDNS', metadata: { name: 'fuzz' }, spec: { target: { targetUser: { server: '127.0.0.1' } } } },
+];
+
+describe('OpenAPI documents', () => {
+  let cluster: KubectlCluster;
+  beforeAll(async () => {
+    install();
+    cluster = await KubectlCluster.start();
+    for (const object of objects) await cluster.must(['create', '-f', '-'], { input: JSON.stringify(object) });
+    writeFileSync(join(cluster.folder, 'schemathesis.toml'), '[parameters]\n"path.namespace" = "default"\n"path.name" = "fuzz"\n');
+  }, 300_000);
+  afterAll(() => cluster?.stop());
+
+  it('lists every document, with a hash', async () => {
+    const { json } = await cluster.http('/openapi/v3');
+    expect(Object.keys(json['paths'] as object).sort()).toEqual([...documents].sort());
+  });
+
+  it.each(documents)('%s: generated requests find no 5xx and no undocumented answer', async (path) => {
+    const { text } = await cluster.http(`/openapi/v3/${path}`);
+    const file = cluster.file(`${path.replaceAll('/', '_')}.json`, text);
+    const report = join(cluster.folder, 'report.json');
+    const seconds = Math.ceil((budgetSeconds * text.length) / 500_000) + 3;
+    const args = ['run', file, '--url', cluster.url, '--header', `Authorization: Bearer ${cluster.token}`, '--phases', 'examples,coverage,fuzzing', '--max-examples', '10', '--max-time', String(seconds), '--seed', '1', '--workers', '1'];
+    // What a schema allows may still break a rule that it cannot say (422), or be about an object that is not there.
+    const { output } = await run([...args, '--continue-on-failure', '--no-shrink', '--exclude-checks', 'positive_data_acceptance', '--report-json-path', report], cluster.folder, (seconds + 60) * 1000);
+    const found = existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Report) : undefined;
+    if (found === undefined) throw new Error(`schemathesis left no report:\n${output}`);
+    if (found.failures.length > 0) throw new Error(output);
+    expect(found.operations.tested).toBe(found.operations.total);
+    expect(found.test_cases.generated).toBeGreaterThan(found.operations.total);
+  }, 200_000);
+
+  it('and the gateway is as well as before', async () => {
+    expect((await cluster.http('/readyz')).json).toMatchObject({ ready: true });
+    expect(await cluster.must(['get', 'netreaches', '-o', 'name'])).toMatch(/^(netreach.*\n)*$/);
+  });
+});
+
+/** The exit code is not asked for: a budget that ends counts as an error there. */
+function run(args: readonly string[], cwd: string, timeoutMs: number): Promise<{ output: string }> {
+  return new Promise((resolve) => {
+    execFile(program, [...args], { cwd, timeout: timeoutMs, maxBuffer: 64 << 20, env: { ...process.env, NO_COLOR: '1' } }, (_error, stdout, stderr) => resolve({ output: `${stdout}\n${stderr}` }));
+  });
+}
