@@ -79,8 +79,9 @@ export function judgeMesh(observations: readonly Observation[], label: string): 
 
 function judgeImpaired(grid: Grid, impaired: Cell[], over: string, add: (finding: RoundFinding) => void): void {
   const explained = new Set<Cell>();
+  const candidates = new Set(impaired);
   const whole = (node: string, cells: Cell[], direction: string): void => {
-    const bad = cells.filter((c) => impaired.includes(c) && !explained.has(c));
+    const bad = cells.filter((c) => candidates.has(c) && !explained.has(c));
     if (bad.length < 2 || bad.length < cells.length) return;
     for (const cell of bad) explained.add(cell);
     const all = bad.flatMap((c) => c.all);
@@ -124,6 +125,8 @@ class Grid {
   readonly destinations: string[];
   readonly nodes: Set<string>;
   readonly #byPair = new Map<string, Cell>();
+  readonly #rows: Map<string, Cell[]>;
+  readonly #columns: Map<string, Cell[]>;
 
   constructor(observations: readonly Observation[]) {
     for (const observation of observations) {
@@ -133,11 +136,16 @@ class Grid {
       if (cell === undefined) this.#byPair.set(key, (cell = { from: observation.from, to, all: [], health: 'good' }));
       cell.all.push(observation);
     }
-    this.cells = [...this.#byPair.values()].sort((a, b) => compareNames(a.from, b.from) || compareNames(a.to, b.to));
-    for (const cell of this.cells) cell.health = combine(cell.all);
-    this.sources = [...new Set(this.cells.map((c) => c.from))].sort(compareNames);
-    this.destinations = [...new Set(this.cells.map((c) => c.to))].sort(compareNames);
+    const unsorted = [...this.#byPair.values()];
+    this.sources = [...new Set(unsorted.map((c) => c.from))].sort(compareNames);
+    this.destinations = [...new Set(unsorted.map((c) => c.to))].sort(compareNames);
     this.nodes = new Set([...this.sources, ...this.destinations]);
+    const rank = new Map([...this.nodes].sort(compareNames).map((node, i) => [node, i]));
+    this.cells = unsorted.sort((a, b) => rank.get(a.from)! - rank.get(b.from)! || rank.get(a.to)! - rank.get(b.to)!);
+    for (const cell of this.cells) cell.health = combine(cell.all);
+    const remote = this.cells.filter((c) => c.from !== c.to);
+    this.#rows = Map.groupBy(remote, (c) => c.from);
+    this.#columns = Map.groupBy(remote, (c) => c.to);
   }
 
   cell(from: string, to: string): Cell | undefined {
@@ -145,10 +153,10 @@ class Grid {
   }
 
   row(from: string): Cell[] {
-    return this.cells.filter((c) => c.from === from && c.to !== from);
+    return this.#rows.get(from) ?? [];
   }
 
   column(to: string): Cell[] {
-    return this.cells.filter((c) => c.to === to && c.from !== to);
+    return this.#columns.get(to) ?? [];
   }
 }

@@ -22,8 +22,9 @@ export function verdictOf(runners: readonly RunnerOutcome[]): Verdict {
 const rank: Record<RoundFinding['severity'], number> = { critical: 0, warning: 1, info: 2 };
 
 function judgeReachability(observations: readonly Observation[]): RoundFinding[] {
-  const mesh = observations.filter((o) => o.result.targetNode !== undefined && o.result.layer === 'endpoint');
-  const others = observations.filter((o) => !mesh.includes(o));
+  const isMesh = ({ result }: Observation): boolean => result.targetNode !== undefined && result.layer === 'endpoint';
+  const mesh = observations.filter(isMesh);
+  const others = observations.filter((o) => !isMesh(o));
   const families = [...new Set(mesh.map((o) => o.result.family))];
   const findings: RoundFinding[] = [];
   const badSources = new Set<string>();
