@@ -136,13 +136,16 @@ export class Sender {
         course.asks += 1;
         course.askAt = Date.now() + wait(timing.ask, course.asks);
       }
+      let answered: string[];
       try {
         const { committed } = await this.#bus.request(messages.committed, { runner: this.#runner }, { rounds: asked.map(roundOfKey) });
-        await this.#settle(committed.map(keyOf).filter((key) => asked.includes(key)));
+        answered = committed.map(keyOf).filter((key) => asked.includes(key));
       } catch (error) {
         this.#log.debug({ error: messageOf(error), rounds: asked.length }, 'the reporter did not say what is committed; asked again later');
         return;
       }
+      // A disk that cannot be written now may be later; the result stays and is asked for again.
+      await this.#settle(answered).catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'committed results could not be removed from the spool'));
     }
   }
 
