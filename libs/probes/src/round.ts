@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DnsTarget, HttpTarget, LiveSample, Materials, ProbeTarget, RequestBudget, Starvation, SuccessCondition, TargetResult, WorkOrder } from '@roundsman/api';
 import { DistributionCollector } from '@roundsman/measure';
 import { prepareDns } from './dns/probe.ts';
@@ -35,6 +36,8 @@ export interface ProbeContext {
   progressIntervalMs?: number;
   /** Per target. Absent: `defaultLimits`, less when the round has many targets. */
   limits?: Partial<Limits>;
+  /** When the first request is due, milliseconds since the epoch; absent or past: at once. Getting ready happens before. */
+  startAtMs?: number;
 }
 
 export interface RoundOutcome {
@@ -62,7 +65,14 @@ export async function runRound(order: Pick<WorkOrder, 'targets' | 'request' | 'e
   for (const target of order.targets) prepare(target, order.expect, materials);
   const open = compilePolicy({ deny: [] });
   await rehearse(order.targets.map((target) => target.probe), (targets, request) => execute({ targets, request, expect: {} }, {}, { signal: ctx.signal, policy: open, limits: { connections: 4 } }));
+  await untilStart(ctx);
   return execute(order, materials, ctx);
+}
+
+/** An abort ends the wait too: the round then says that it was canceled. */
+async function untilStart({ startAtMs = 0, signal }: ProbeContext): Promise<void> {
+  const waitMs = startAtMs - Date.now();
+  if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {});
 }
 
 async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>, materials: Materials, ctx: ProbeContext): Promise<RoundOutcome> {
