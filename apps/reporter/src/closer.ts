@@ -9,6 +9,8 @@ import type { ReporterMetrics } from './metrics.ts';
 /** Milliseconds between two looks while rounds are open: other instances complete rounds too. */
 const pollMs = 250;
 const idleMs = 2_000;
+/** Rounds closed at the same time. */
+const concurrency = 3;
 /** How long results may still be on their way in after the deadline: normally, and after an outage. */
 const graceMs = 700;
 const recoveryMs = 15_000;
@@ -77,12 +79,17 @@ export class Closer {
       const open = await openRounds(pool);
       this.#open = open.length;
       let next = open.length > 0 ? pollMs : idleMs;
-      for (const round of open) {
-        if (this.#stopped) return next;
-        const cause = await this.#cause(round);
-        if (cause !== undefined) await this.#close(round, cause);
-        else if (round.leftMs !== undefined && round.leftMs > 0) next = Math.min(next, round.leftMs + 5);
-      }
+      const rest = open.values();
+      // A few at a time: one giant round must not hold up the deadlines of the others.
+      const worker = async (): Promise<void> => {
+        for (const round of rest) {
+          if (this.#stopped) return;
+          const cause = await this.#cause(round);
+          if (cause !== undefined) await this.#close(round, cause);
+          else if (round.leftMs !== undefined && round.leftMs > 0) next = Math.min(next, round.leftMs + 5);
+        }
+      };
+      await Promise.all(Array.from({ length: concurrency }, worker));
       // With very many open rounds the looking itself must not become the load.
       return Math.max(next, (performance.now() - began) * 3, 10);
     } catch (error) {

@@ -84,9 +84,10 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
 
   const runners = await loadRunners(client, taskUid, round);
   const sums = sumRunners(runners);
-  const verdict = cause === 'missed' ? missedVerdict : verdictOf(await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets));
+  const outcomes = await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets);
+  const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes);
   const state = stateOf(cause, runners);
-  const comparison = await compareWithPrevious(client, { taskUid, round, start: head.start, successRate: sums.successRate, latency: sums.percentiles });
+  const comparison = await compareWithPrevious(client, { taskUid, round, successRate: sums.successRate, latency: sums.percentiles, runners: outcomes });
   await client.query('select pg_advisory_xact_lock($1)', [versionLock]);
   const version = await writeClose(client, [
     taskUid, round, state, verdict.state, JSON.stringify(verdict),

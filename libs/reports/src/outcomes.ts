@@ -5,11 +5,11 @@ import { distributionOf, type FlatDistribution, type RunnerRow } from './runners
 
 /** Above this many rows, the histograms of good targets stay in Postgres: the verdict does not look at them. */
 const manyTargets = 20_000;
+/** Rows read at a time, so that a giant round is in memory once and not three times. */
+const page = 5_000;
 
 type Row = Pick<TargetResult, 'target' | 'layer' | 'address' | 'method' | 'planned' | 'sent' | 'unsent' | 'succeeded' | 'failed' | 'bytes' | 'ok'> & {
   runner: string;
-  startedAt: Date;
-  endedAt: Date;
   targetNode: string | null;
   family: 'v4' | 'v6' | null;
   reason: string | null;
@@ -18,44 +18,62 @@ type Row = Pick<TargetResult, 'target' | 'layer' | 'address' | 'method' | 'plann
   replyCodes: TargetResult['replyCodes'] | null;
 } & FlatDistribution;
 
-/** What the verdict is given: every runner with everything it measured, and one raw failure of each kind per target. */
+// Shared by all rows that have nothing to say.
+const nothing = Object.freeze({});
+const noFailures: Failure[] = [];
+const noDistribution = distributionOf({ n: 0, sum: 0, min: 0, max: 0, b: null, c: null });
+
+/**
+ * What the verdict and the comparison are given: every runner with what it measured, and one raw failure of each kind per
+ * target. Start and end are the round's start, send lag and phases are empty: nobody looks at them here.
+ */
 export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round: number, start: Date, runners: readonly RunnerRow[], targets: number): Promise<RunnerOutcome[]> {
-  const { rows } = await client.query<Row>(
-    `select runner, target, layer, address, method, target_node as "targetNode", family, started_at as "startedAt", ended_at as "endedAt",
-       planned, sent, unsent, succeeded, failed, bytes::float8, ok, reason, errors, status_codes as "statusCodes", reply_codes as "replyCodes",
-       latency_count as n, latency_sum_us as sum, latency_min_us as min, latency_max_us as max,
-       case when $4 or not ok then latency_b end as b, case when $4 or not ok then latency_c end as c
-     from report.results where round_start = $3 and task_uid = $1 and round = $2 order by runner, target`,
-    [taskUid, round, start, targets <= manyTargets],
-  );
-  const failures = await client.query<{ runner: string; target: string; at: Date; code: Failure['code']; message: string; latencyUs: number }>(
+  const failures = await client.query<Omit<Failure, 'at'> & { at: Date; runner: string; target: string }>(
     `select distinct on (runner, target, code) runner, target, at, code, message, latency_us as "latencyUs"
      from report.failures where round_start = $3 and task_uid = $1 and round = $2 order by runner, target, code, at, message`,
     [taskUid, round, start],
   );
   const failuresOf = Map.groupBy(failures.rows, ({ runner, target }) => `${runner}\n${target}`);
-  const resultsOf = Map.groupBy(rows, ({ runner }) => runner);
-  const none = distributionOf({ n: 0, sum: 0, min: 0, max: 0, b: null, c: null });
-  return runners.map((runner): RunnerOutcome => ({
-    runner: runner.runner,
-    node: runner.node,
-    state: runner.state,
-    ...(runner.reason === null ? {} : { reason: runner.reason }),
-    ...(runner.starvation === null ? {} : { starvation: runner.starvation }),
-    targets: (resultsOf.get(runner.runner) ?? []).map(({ runner: name, startedAt, endedAt, targetNode, family, reason, errors, statusCodes, replyCodes, n, sum, min, max, b, c, ...row }) => ({
-      ...row,
-      ...(targetNode === null ? {} : { targetNode }),
-      ...(family === null ? {} : { family }),
-      ...(reason === null ? {} : { reason }),
-      startedAt: startedAt.toISOString(),
-      endedAt: endedAt.toISOString(),
-      latency: distributionOf({ n, sum, min, max, b, c }),
-      sendLag: none,
-      phases: {},
-      errors: errors ?? {},
-      statusCodes: statusCodes ?? {},
-      replyCodes: replyCodes ?? {},
-      failures: (failuresOf.get(`${name}\n${row.target}`) ?? []).map(({ at, code, message, latencyUs }) => ({ at: at.toISOString(), code, message, latencyUs })),
-    })),
+  const at = start.toISOString();
+  const resultsOf = new Map<string, TargetResult[]>(runners.map(({ runner }) => [runner, []]));
+  await client.query(
+    `declare outcomes no scroll cursor for
+     select runner, target, layer, address, method, target_node as "targetNode", family, planned, sent, unsent, succeeded, failed, bytes::float8, ok, reason,
+       errors, case when not ok then status_codes end as "statusCodes", case when not ok then reply_codes end as "replyCodes",
+       latency_count as n, latency_sum_us as sum, latency_min_us as min, latency_max_us as max,
+       case when $4 or not ok then latency_b end as b, case when $4 or not ok then latency_c end as c
+     from report.results where round_start = $3 and task_uid = $1 and round = $2 order by runner, target`,
+    [taskUid, round, start, targets <= manyTargets],
+  );
+  for (;;) {
+    const { rows } = await client.query<Row>(`fetch ${page} from outcomes`);
+    for (const { runner, targetNode, family, reason, errors, statusCodes, replyCodes, n, sum, min, max, b, c, ...row } of rows) {
+      const own = failuresOf.get(`${runner}\n${row.target}`);
+      resultsOf.get(runner)?.push({
+        ...row,
+        ...(targetNode === null ? {} : { targetNode }),
+        ...(family === null ? {} : { family }),
+        ...(reason === null ? {} : { reason }),
+        startedAt: at,
+        endedAt: at,
+        latency: n === 0 ? noDistribution : distributionOf({ n, sum, min, max, b, c }),
+        sendLag: noDistribution,
+        phases: nothing,
+        errors: errors ?? nothing,
+        statusCodes: statusCodes ?? nothing,
+        replyCodes: replyCodes ?? nothing,
+        failures: own === undefined ? noFailures : own.map(({ at: when, code, message, latencyUs }) => ({ at: when.toISOString(), code, message, latencyUs })),
+      });
+    }
+    if (rows.length < page) break;
+  }
+  await client.query('close outcomes');
+  return runners.map(({ runner, node, state, reason, starvation }): RunnerOutcome => ({
+    runner,
+    node,
+    state,
+    ...(reason === null ? {} : { reason }),
+    ...(starvation === null ? {} : { starvation }),
+    targets: resultsOf.get(runner) ?? [],
   }));
 }

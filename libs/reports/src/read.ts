@@ -1,7 +1,8 @@
-import { reportBounds, type MatrixReport, type ReportObject, type TargetReport, type TaskKind, type VerdictState } from '@roundsman/api';
+import { reportBounds, type ReportObject, type TargetReport, type TaskKind, type VerdictState } from '@roundsman/api';
 import type pg from 'pg';
 import { reportPool, type PoolOptions } from './pool.ts';
-import { reportObject, roundColumns, round1, runnerReport, targetColumns, targetReport, type RoundRow, type RunnerBrief, type TargetRow } from './render.ts';
+import { matrixOf } from './matrix.ts';
+import { reportObject, roundColumns, runnerReport, targetColumns, targetReport, type RoundRow, type RunnerBrief, type TargetRow } from './render.ts';
 import { loadRunners } from './runners.ts';
 import { kdoctorReport, type KdoctorReport, type KdoctorTask } from './kdoctor.ts';
 
@@ -100,7 +101,8 @@ async function oneRound(pool: pg.Pool, where: string, values: unknown[]): Promis
 async function whole(pool: pg.Pool, kind: ReportObject['kind'], where: string, values: unknown[]): Promise<ReportObject | undefined> {
   const row = await oneRound(pool, where, values);
   if (row === undefined) return undefined;
-  const [runners, rows, matrix] = await Promise.all([loadRunners(pool, row.taskUid, row.round), targetRows(pool, row, 0, reportBounds.perTarget), matrixOf(pool, row)]);
+  const [runners, rows] = await Promise.all([loadRunners(pool, row.taskUid, row.round), targetRows(pool, row, 0, reportBounds.perTarget)]);
+  const matrix = await matrixOf(pool, row, runners);
   const report = reportObject(kind, row, runners);
   report.status.perRunner = runners.map(runnerReport);
   report.status.perTarget = rows.map(targetReport);
@@ -124,35 +126,6 @@ async function targetRows(pool: pg.Pool, { taskUid, round, start }: Pick<RoundRo
 async function targetsOf(pool: pg.Pool, taskUid: string, round: number, offset: number, limit: number): Promise<TargetReport[]> {
   const row = await oneRound(pool, 'r.task_uid = $1 and r.round = $2', [taskUid, round]);
   return row === undefined ? [] : (await targetRows(pool, row, offset, limit)).map(targetReport);
-}
-
-async function matrixOf(pool: pg.Pool, { taskUid, round, start }: RoundRow): Promise<{ shown: MatrixReport; cells: number }> {
-  const { rows } = await pool.query<MatrixReport['cells'][number] & { cells: number; meanUs: number | null; p50Us: number | null; p99Us: number | null }>(
-    `with mine as (
-       select rr.node as "from", x.target_node as "to", x.ok, x.planned, x.succeeded, x.latency_count, x.latency_sum_us, x.latency_min_us, x.latency_max_us, x.latency_b, x.latency_c
-       from report.results x join report.runner_rounds rr on rr.task_uid = x.task_uid and rr.round = x.round and rr.runner = x.runner
-       where x.round_start = $3 and x.task_uid = $1 and x.round = $2 and x.target_node is not null),
-     cells as (
-       select "from", "to", count(*)::int as targets, count(*) filter (where ok)::int as "okTargets", sum(planned)::float8 as planned, sum(succeeded)::float8 as succeeded,
-         sum(latency_sum_us) / nullif(sum(latency_count), 0) as mean, min(latency_min_us) filter (where latency_count > 0) as min, max(latency_max_us) as max, count(*) over ()::int as cells
-       from mine group by 1, 2 order by count(*) filter (where not ok) desc, 1, 2 limit $4),
-     merged as (
-       select "from", "to", array_agg(b order by b) as b, array_agg(c order by b) as c
-       from (select m."from", m."to", u.b, sum(u.c)::bigint as c from mine m join cells using ("from", "to"), lateral unnest(m.latency_b, m.latency_c) u (b, c) group by 1, 2, 3) s group by 1, 2)
-     select "from", "to", targets, "okTargets", planned, succeeded, case when planned > 0 then succeeded / planned else 0 end as "successRate", cells, mean as "meanUs",
-       grafana.lb_quantile(0.5, b, c, min, max) as "p50Us", grafana.lb_quantile(0.99, b, c, min, max) as "p99Us"
-     from cells left join merged using ("from", "to") order by 1, 2`,
-    [taskUid, round, start, reportBounds.matrix],
-  );
-  const cells = rows.map(({ from, to, targets, okTargets, planned, succeeded, successRate, meanUs, p50Us, p99Us }) => ({
-    from, to, targets, okTargets, planned, succeeded, successRate,
-    ...(meanUs === null || p50Us === null || p99Us === null ? {} : { meanUs: round1(meanUs), p50Us: round1(p50Us), p99Us: round1(p99Us) }),
-  }));
-  return { shown: { from: names(cells.map((cell) => cell.from)), to: names(cells.map((cell) => cell.to)), cells }, cells: rows[0]?.cells ?? 0 };
-}
-
-function names(all: string[]): string[] {
-  return [...new Set(all)].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 /** The order of lists; also what a page token holds. */
