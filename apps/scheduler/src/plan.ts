@@ -11,7 +11,7 @@ export interface PlanSettings {
   /** Missed rounds recorded one by one after an outage; older ones are only counted. */
   readonly maxMissed: number;
 }
-export const defaultPlanSettings: PlanSettings = { leadMs: 500, noRunnerWaitMs: 30_000, lateMs: 5_000, maxMissed: 10 };
+export const defaultPlanSettings: PlanSettings = { leadMs: 1_000, noRunnerWaitMs: 30_000, lateMs: 5_000, maxMissed: 10 };
 
 export interface PlannedRound {
   readonly number: number;

@@ -16,6 +16,8 @@ import { measureInThread, ThreadFault } from './thread.ts';
 
 /** Starts of one round on this runner before it is given up: whatever ends the runner each time must not do so for ever. */
 const mostAttempts = 5;
+/** A thread is started so long before its round: it loads and warms up while nothing is due yet. */
+const threadLeadMs = 1_000;
 /** A round ends this much before its deadline, so that its result still counts: 5 % of its time, at most a second. */
 const marginMs = (order: WorkOrder): number => Math.min(1_000, 0.05 * (Date.parse(order.deadline) - Date.parse(order.roundStart)));
 
@@ -183,7 +185,8 @@ export class Rounds {
     const { order, abort, attempts } = entry;
     const { bus, admission, journal, policy, heapMb, log } = this.#options;
     const materials = await fetchMaterials(bus, order, abort.signal);
-    await sleep(Math.max(0, Math.min(2 ** 31 - 1, Date.parse(order.roundStart) - Date.now())), undefined, { signal: abort.signal });
+    const startAtMs = Date.parse(order.roundStart);
+    await sleep(Math.max(0, Math.min(2 ** 31 - 1, startAtMs - threadLeadMs - Date.now())), undefined, { signal: abort.signal });
     const leave = await admission.enter({ kind: order.kind, qps: order.request.qps * order.targets.length }, abort.signal);
     try {
       await journal.begin(order, attempts + 1);
@@ -194,7 +197,7 @@ export class Rounds {
       let last: RoundProgress = { progress: 0, targets: order.targets.length, planned, sent: 0, succeeded: 0, failed: 0, errors: {} };
       this.#live(order, 'started', last);
       const outcome = await measureInThread(
-        { order: { targets: order.targets, request: order.request, expect: order.expect }, materials, policy },
+        { order: { targets: order.targets, request: order.request, expect: order.expect }, materials, policy, startAtMs },
         { script: this.#script, heapMb, signal: abort.signal, onProgress: (progress) => this.#live(order, 'running', (last = progress)) },
       ).finally(() => this.#live(order, 'ended', last));
       if (stopOf(entry)?.why === 'runner') throw new Error('the runner stops');

@@ -7,6 +7,8 @@ export interface ThreadOrder {
   readonly order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>;
   readonly materials: Materials;
   readonly policy: PolicySettings;
+  /** When the first request is due, milliseconds since the epoch. */
+  readonly startAtMs: number;
 }
 
 export type FromThread = { readonly progress: RoundProgress } | { readonly outcome: RoundOutcome } | { readonly fault: string };

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { compilePolicy, runRound } from '@roundsman/probes';
 import type { FromThread, ThreadOrder } from './thread.ts';
 
-const { order, materials, policy } = workerData as ThreadOrder;
+const { order, materials, policy, startAtMs } = workerData as ThreadOrder;
 const stopping = new AbortController();
 const tell = (message: FromThread): void => parentPort?.postMessage(message, []);
 
@@ -11,6 +11,7 @@ try {
   const outcome = await runRound(order, materials, {
     signal: stopping.signal,
     policy: compilePolicy(policy),
+    startAtMs,
     onProgress: (progress) => tell({ progress }),
   });
   tell({ outcome });
