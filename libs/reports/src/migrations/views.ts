@@ -125,6 +125,7 @@ do $$ begin
       alter role grafana_ro set statement_timeout = '15s';
       alter role grafana_ro set idle_in_transaction_session_timeout = '15s';
       alter role grafana_ro set search_path = grafana;
+      alter role grafana_ro set jit = off;
     exception
       when duplicate_object or unique_violation then null;
       when insufficient_privilege then raise warning 'role grafana_ro was not made: % may not create roles; create it, then grant usage on schema grafana and select on its views', current_user;
