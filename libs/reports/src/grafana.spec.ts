@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { distributionOfUs, roundResult, startPostgres, targetResult, type TestPostgres } from '@roundsman/testkit';
 import { Client, type Pool } from 'pg';
@@ -128,6 +129,17 @@ describe('the views', () => {
     const byRound = (await one.query(`explain select * from report.results where round_start = '${new Date(now).toISOString()}' and task_uid = 'x' and round = 1`)).rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');
     one.release();
     expect(byRound).toMatch(/Index Scan|One-Time Filter: false/);
+  });
+});
+
+describe('the queries in deploy/grafana', () => {
+  const file = readFileSync(new URL('../../../deploy/grafana/queries.sql', import.meta.url), 'utf8');
+  const queries = file.split(';\n').map((text) => text.trim()).filter((text) => /\bselect\b/.test(text));
+
+  it.each(queries.map((sql) => [/^-- (.*)/m.exec(sql.slice(sql.lastIndexOf('\n\n') + 1))![1]!, sql]))('%s', async (title, sql) => {
+    const rows = await panel(sql);
+    if (title.startsWith('Runners that were missing')) expect(rows).toEqual([]);
+    else expect(rows.length).toBeGreaterThan(0);
   });
 });
 
