@@ -11,6 +11,9 @@ const integer = (least: number, most: number) => (text: string): number => {
 };
 const port = integer(1, 65_535);
 
+// `roundsman status | head -1`: nobody reads on, which is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
 const program = new Command('roundsman')
   .description('Makes the rounds of a cluster: tests reachability, HTTP and DNS from every node, and says what is broken.')
   .version(version)

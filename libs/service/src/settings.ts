@@ -28,6 +28,8 @@ export const processSettings = [
   'ROUNDSMAN_QUIET',
   'ROUNDSMAN_CACHE',
   'ROUNDSMAN_NATS_SERVER',
+  'ROUNDSMAN_POSTGRES_BIN',
+  'ROUNDSMAN_TEST_LOG',
 ] as const;
 
 /** The keys of an object schema, also behind default, optional, pipe and transform. */
