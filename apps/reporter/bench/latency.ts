@@ -75,7 +75,8 @@ export async function run(): Promise<Figure[]> {
       const due = Math.min(total, Math.floor((performance.now() - began) / perMessageMs));
       while (next < due) send(next++);
     }, 5);
-    while ((next < total || published.size > 0) && performance.now() - began < 60_000) {
+    const done = (): boolean => (next === total && published.size === 0) || performance.now() - began > 60_000;
+    while (!done()) {
       await visible();
       await new Promise((resolve) => setTimeout(resolve, 15));
     }

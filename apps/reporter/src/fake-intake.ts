@@ -11,6 +11,7 @@ export class FakeIntake {
   #version = 0;
   #leadership: Leadership | undefined;
   #served: Subscription | undefined;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly bus: Bus,
@@ -55,7 +56,14 @@ export class FakeIntake {
     await this.#commit('DELETED', round);
   }
 
-  async #commit(type: Change['type'], round: Round): Promise<Round> {
+  /** One after another, as the real one: versions have no gaps. */
+  #commit(type: Change['type'], round: Round): Promise<Round> {
+    const done = this.#last.then(() => this.#write(type, round));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #write(type: Change['type'], round: Round): Promise<Round> {
     const { name, namespace = '', uid } = round.metadata;
     if (this.#leadership?.held !== true) this.#leadership = await acquireLeadership(this.databaseUrl, 'intake', AbortSignal.timeout(20_000));
     const version = this.#version + 1;

@@ -38,7 +38,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     if (databaseUrl === undefined) throw new Error('the reporter needs a database');
     this.#context = context;
     const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection broke');
-    this.#pool = reportPool(databaseUrl, { name: 'roundsman reporter', connections: 6, onError });
+    this.#pool = reportPool(databaseUrl, { name: 'roundsman reporter', connections: 8, onError });
     this.#store = openStore(databaseUrl, { name: 'reporter', onProblem: onError });
     this.#feed = new ChangeFeed({ bus, source: this.#store, resource: 'rounds.roundsman.io', log });
     this.#rounds = new Informer<Round>({ source: this.#store, feed: this.#feed, resource: 'rounds.roundsman.io', log });
