@@ -4,9 +4,9 @@ import type { RoundResult } from '@roundsman/api';
 import { makeMessages } from './messages.ts';
 
 const job = JSON.parse(process.argv[2]!) as { url: string; messages: number; targets: number; batch: number };
-const pool = reportPool(job.url, { name: 'bench', connections: 2, onError: () => undefined });
+const pool = reportPool(job.url, { name: 'bench', connections: 3, onError: () => undefined });
 // As the reporter does it: while one batch waits for its commit, the next is encoded.
-const lanes = Array.from({ length: 2 }, () => new Ingest(pool, { retentionMs: 30 * 86_400_000 }));
+const lanes = Array.from({ length: 3 }, () => new Ingest(pool, { retentionMs: 30 * 86_400_000 }));
 const encoded = makeMessages(job.messages, job.targets);
 
 async function store(ingest: Ingest, from: number, to: number): Promise<number> {
