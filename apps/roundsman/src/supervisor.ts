@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { connectBus, messages, runnerIdentity } from '@roundsman/bus';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
-import { makeLogger, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
+import { makeLogger, refuseUnknownSettings, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
 import { pino, type Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { clusterProblems, GatewayClient } from './gateway-client.ts';
@@ -15,7 +15,7 @@ import { choosePorts } from './ports.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 import { descendants, record } from './processes.ts';
 import { formatOf, levelOf } from './serve.ts';
-import { controlPlane, loadServices } from './services.ts';
+import { controlPlane, loadServices, serviceNames } from './services.ts';
 import { version } from './version.ts';
 
 export interface SuperviseOptions {
@@ -67,6 +67,7 @@ export class Supervisor {
 
   async #start(): Promise<State> {
     const { home, say } = this.#options;
+    refuseUnknownSettings([...serviceNames, 'runner'], process.env);
     const startedAt = new Date().toISOString();
     const nodes = nodeNames(this.#options.nodes);
     const before = home.state();

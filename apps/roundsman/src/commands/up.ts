@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, createWriteStream, openSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -21,21 +21,48 @@ export interface UpOptions {
 
 /** Set for the process in the background: it reports over descriptor 3. */
 const backgroundMark = 'ROUNDSMAN_BACKGROUND';
+const inBackground = process.env[backgroundMark] === '1';
+// Its children are no supervisors.
+delete process.env[backgroundMark];
 /** Node flags of a supervisor: it idles most of its life; small young generation, code favoured for size. */
 export const supervisorFlags = ['--max-semi-space-size=1', '--optimize-for-size', '--disable-warning=ExperimentalWarning'];
 
-type Progress = { say: string } | { ready: State } | { failed: string; hint?: string };
+type Progress = { say: string } | { ready: State } | { already: State } | { failed: string; hint?: string };
+type Tell = (progress: Progress) => void;
 
 export async function up(options: UpOptions): Promise<void> {
   const home = new Home();
   home.create();
-  const running = await runningState(home);
-  if (running) {
-    process.stdout.write(`Roundsman runs already (process ${running.supervisor.pid}, ${running.nodes.length} nodes).\n${howToUse(home, running)}`);
-    return;
+  const tell = reporter(home);
+  for (;;) {
+    const running = await runningState(home);
+    if (running) return tell({ already: running });
+    if (options.detach && !inBackground) return await startInBackground(home, options);
+    // Undefined: the home is ours. Otherwise somebody was quicker, and may soon be ready.
+    if (takeHome(home) === undefined) return await runHere(home, options, tell);
   }
-  if (options.detach && process.env[backgroundMark] !== '1') await inBackground(home, options);
-  else await inThisProcess(home, options);
+}
+
+/** To the terminal, or to the process that waits for us. */
+function reporter(home: Home): (progress: Progress) => void {
+  if (inBackground) {
+    return (progress) => {
+      try {
+        writeSync(3, `${JSON.stringify(progress)}\n`);
+        if (!('say' in progress)) closeSync(3);
+      } catch (error) {
+        // Whoever waited has gone: we go on.
+        if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+      }
+    };
+  }
+  return (progress) => show(home, progress, '\nCtrl-C stops it.\n');
+}
+
+function show(home: Home, progress: Progress, last = ''): void {
+  if ('say' in progress) process.stderr.write(`${progress.say}\n`);
+  else if ('ready' in progress) process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}${last}`);
+  else if ('already' in progress) process.stdout.write(`Roundsman runs already (process ${progress.already.supervisor.pid}, ${progress.already.nodes.length} nodes).\n${howToUse(home, progress.already)}`);
 }
 
 /** Of a home that somebody has taken: waits until it is ready. Undefined when nobody has it. */
@@ -51,10 +78,8 @@ async function runningState(home: Home): Promise<State | undefined> {
   }
 }
 
-async function inThisProcess(home: Home, options: UpOptions): Promise<void> {
-  const tell = reporter();
-  const holder = takeHome(home);
-  if (holder) throw new UserError(`process ${holder.pid} has ${home.path}`, 'Run the command again in a moment.');
+/** The home is ours. */
+async function runHere(home: Home, options: UpOptions, tell: Tell): Promise<void> {
   const { Supervisor } = await import('../supervisor.ts');
   let ending: Promise<never> | undefined;
   const end = (code: number): Promise<never> => (ending ??= stopAndExit(code));
@@ -98,29 +123,13 @@ async function inThisProcess(home: Home, options: UpOptions): Promise<void> {
     releaseHome(home);
     if (ending) return await ending;
     const failure = error as Error;
-    if (process.env[backgroundMark] !== '1') throw new UserError(`cannot start: ${failure.message}`, failure instanceof UserError ? failure.hint : `See ${home.file('logs')}`, { cause: error });
+    if (!inBackground) throw new UserError(`cannot start: ${failure.message}`, failure instanceof UserError ? failure.hint : `See ${home.file('logs')}`, { cause: error });
     tell({ failed: failure.message, ...(failure instanceof UserError && failure.hint ? { hint: failure.hint } : {}) });
     process.exit(1);
   }
-
-  /** To the terminal, or to the process that waits for us. */
-  function reporter(): (progress: Progress) => void {
-    if (process.env[backgroundMark] === '1') {
-      const pipe = createWriteStream('', { fd: 3 });
-      pipe.on('error', () => undefined);
-      return (progress) => {
-        pipe.write(`${JSON.stringify(progress)}\n`);
-        if ('ready' in progress) pipe.end();
-      };
-    }
-    return (progress) => {
-      if ('say' in progress) process.stderr.write(`${progress.say}\n`);
-      else if ('ready' in progress) process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}\nCtrl-C stops it.\n`);
-    };
-  }
 }
 
-async function inBackground(home: Home, options: UpOptions): Promise<void> {
+async function startInBackground(home: Home, options: UpOptions): Promise<void> {
   const logFile = home.file('logs', 'supervisor.log');
   const log = openSync(logFile, 'a', 0o600);
   const flags = [['--nodes', options.nodes], ['--port', options.port], ['--nats-port', options.natsPort], ['--postgres-port', options.postgresPort]];
@@ -138,12 +147,12 @@ async function inBackground(home: Home, options: UpOptions): Promise<void> {
   const pipe = child.stdio[3] as Readable;
   for await (const line of createInterface({ input: pipe })) {
     const progress = JSON.parse(line) as Progress;
-    if ('say' in progress) process.stderr.write(`${progress.say}\n`);
-    else if ('failed' in progress) {
+    if ('failed' in progress) {
       await exited;
       throw new UserError(`cannot start: ${progress.failed}`, progress.hint ?? `${home.file('logs', 'roundsman.log')} ends with:\n${tail(home.file('logs', 'roundsman.log'))}`);
-    } else {
-      process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}`);
+    }
+    show(home, progress);
+    if (!('say' in progress)) {
       child.unref();
       process.exit(0);
     }
