@@ -1,5 +1,5 @@
 export { probes, runRound, runTarget, runMaximum, plannedRequests, defaultLimits, sendGraceMs, resolveTimeoutMs, type ProbeContext, type RoundOutcome, type RoundProgress } from './round.ts';
-export { compilePolicy, parseAddress, defaultDenied, type Policy, type PolicySettings } from './policy.ts';
+export { compilePolicy, parseAddress, defaultDenied, type Policy, type PolicySettings } from '@roundsman/api/policy';
 export { startStarvationMeter, starvationThresholds, throttledMicroseconds, type StarvationMeter } from './starvation.ts';
 export { maxFailures } from './recorder.ts';
 export type { Limits, Prepared, Probe, Prober, Lane } from './probe.ts';

@@ -1,11 +1,10 @@
 import type { Failure, Phase, ProbeErrorCode, ProbeTarget, SuccessCondition, TargetResult } from '@roundsman/api';
-import { phaseNames } from '@roundsman/api';
 import { DistributionCollector, judge } from '@roundsman/measure';
 
 /** Raw failures kept per target and round; the rest is counted only. */
 export const maxFailures = 20;
 
-type PhaseName = (typeof phaseNames)[number];
+type PhaseName = keyof TargetResult['phases'];
 
 /**
  * Collects what one target's round measured. All times are milliseconds on the clock of `performance.now()`; what comes

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { ProbeError, clip } from './errors.ts';
-import { parseAddress, type Policy } from './policy.ts';
+import { parseAddress, type Policy } from '@roundsman/api/policy';
 
 /** Where a target's exchanges go for the whole round: resolved once, checked, and never resolved again. */
 export interface Pinned {

@@ -4,7 +4,7 @@ import { createServer as createTcp } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { httpTargetSchema, type HttpTarget, type ProbeTarget, type RequestBudget } from '@roundsman/api';
-import { compilePolicy } from './policy.ts';
+import { compilePolicy } from '@roundsman/api/policy';
 import { plannedRequests, runMaximum, runRound, runTarget, type RoundProgress } from './round.ts';
 import { closeAll, listen } from './testing/listen.ts';
 

@@ -5,7 +5,7 @@ import { prepareDns } from './dns/probe.ts';
 import { ProbeError } from './errors.ts';
 import { prepareHttp } from './http/probe.ts';
 import { Pacer } from './pacer.ts';
-import { compilePolicy, type Policy } from './policy.ts';
+import { compilePolicy, type Policy } from '@roundsman/api/policy';
 import type { Limits, Prepared, Probe } from './probe.ts';
 import { rehearse } from './rehearsal.ts';
 import { pin, type Pinned } from './resolve.ts';

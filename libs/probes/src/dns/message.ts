@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { decode, encode, RECURSION_DESIRED, type Answer } from 'dns-packet';
 import type { DnsTarget, ProbeErrorCode, SuccessCondition } from '@roundsman/api';
-import { parseAddress } from '../policy.ts';
+import { parseAddress } from '@roundsman/api/policy';
 
 const headerBytes = 12;
 const replyCodes = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED', 'YXDOMAIN', 'YXRRSET', 'NXRRSET', 'NOTAUTH', 'NOTZONE'];
