@@ -42,8 +42,14 @@ export class Term {
   static async begin(leadership: Leadership, ports: LeaderPorts): Promise<Term> {
     const state = new State(await loadState(leadership.client));
     const term = new Term(leadership, state, ports);
-    await ensureNamespaces(state, (write) => term.#group.submit(write));
-    await term.#open();
+    try {
+      await ensureNamespaces(state, (write) => term.#group.submit(write));
+      await term.#open();
+    } catch (error) {
+      // Endpoints of a term that never was must not answer beside those of the next one.
+      await term.end();
+      throw error;
+    }
     return term;
   }
 

@@ -152,6 +152,19 @@ export class Connection {
     });
   }
 
+  /**
+   * Resolves when the server knows of all subscriptions made so far, or when the connection breaks: the client makes them again
+   * on reconnect, so they hold either way, and whoever made them must be given the means to end them. Rejects only when it is over.
+   */
+  async announced(): Promise<void> {
+    if (!this.#connected) return;
+    try {
+      await this.guarded('', () => this.nats.flush());
+    } catch (error) {
+      if (this.over) throw error;
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;

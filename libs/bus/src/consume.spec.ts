@@ -5,7 +5,7 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { eventually, startNats } from '@roundsman/testkit';
 import type { TestNats } from '@roundsman/testkit';
-import { ensureRunnerConsumer, ensureStreams, messages, removeRunnerConsumer, runnerConsumeOptions, sweepDeadLetters } from './index.ts';
+import { endpoint, ensureRunnerConsumer, ensureStreams, messages, removeRunnerConsumer, runnerConsumeOptions, ServiceError, sweepDeadLetters } from './index.ts';
 import type { Bus, ConsumeOptions, Delivery, Subscription } from './index.ts';
 
 type Work = { round: number; runner: string };
@@ -311,6 +311,26 @@ describe('when the server dies', () => {
     await person.close();
     await nats.restart();
     await eventually(() => expect(bus.health().connected).toBe(true));
+  });
+
+  it('has begun what it was beginning, and can end it: nobody is left behind to answer after the reconnect', async () => {
+    const info = { name: 'intake', version: '1.0.0', description: 'x' };
+    const server = await nats.connect('intake');
+    nats.pause();
+    const old = server.serve(info, [endpoint(messages.get, () => { throw new ServiceError(503, 'no longer the leader'); })]);
+    const heard: string[] = [];
+    const watching = server.subscribe(messages.nodeCancel, {}, () => void heard.push('old'));
+    await nats.kill('SIGKILL');
+    await (await old).stop();
+    await kept(watching);
+    await nats.restart();
+    await eventually(() => expect([server.health().connected, bus.health().connected]).toEqual([true, true]));
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
+    await kept(server.serve(info, [endpoint(messages.get, () => node)]));
+    for (let count = 0; count < 40; count += 1) expect(await bus.request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node);
+    bus.publish(messages.nodeCancel, { node: 'n' }, { taskUid: 'u', reason: 'r' });
+    await eventually(() => expect(heard).toEqual(['old']));
+    await server.close();
   });
 
   it('makes streams and durables anew when the store was wiped under a live consumer and a live replay', async () => {

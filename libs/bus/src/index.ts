@@ -6,7 +6,7 @@ export type { BusLog } from './log.ts';
 export { InvalidPayload } from './codec.ts';
 export { decodeToken, encodeToken, filterOf, InvalidToken, paramsOf, subjectOf } from './subject.ts';
 export { ensureRunnerConsumer, ensureStreams, removeRunnerConsumer, runnerConsumeOptions, runnerDurable } from './streams.ts';
-export { onReconnect, pendingWork, purgeWork, runnersWithConsumer } from './work.ts';
+export { onReconnect, pendingWork, purgeWork, runnersWithConsumer, streamRange } from './work.ts';
 export { agentIdentity, createCredential, loadIdentities, loadSeed, roles, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles } from './identities.ts';
 export type { Credential, Identity, Role } from './identities.ts';
 export { permissionsOf, type Permissions } from './permissions.ts';

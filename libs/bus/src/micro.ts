@@ -151,7 +151,7 @@ export async function serve(connection: Connection, info: ServiceInfo, endpoints
       listen(subject, undefined, (msg) => void msg.respond(encodeJson(body())));
     }
   }
-  if (connection.connected) await connection.guarded(info.name, () => nats.flush());
+  await connection.announced();
   const stop = async (): Promise<void> => {
     offClose();
     await Promise.all(subscriptions.map((subscription) => (subscription.isClosed() || !connection.connected ? subscription.unsubscribe() : subscription.drain())));

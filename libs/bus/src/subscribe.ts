@@ -78,7 +78,7 @@ export async function subscribe<T>(
     },
   });
   // The server knows of it before anyone acts on having subscribed.
-  if (connection.connected) await connection.guarded(filter, () => connection.nats.flush());
+  await connection.announced();
   return {
     stop: async () => {
       stopped = true;

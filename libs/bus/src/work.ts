@@ -1,6 +1,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { Bus, Params } from './bus.ts';
 import { messages } from './catalogue.ts';
+import type { StreamName } from './catalogue.ts';
 import { connectionOf } from './nats-bus.ts';
 import { decodeToken, filterOf, paramsOf } from './subject.ts';
 
@@ -42,3 +43,17 @@ export async function runnersWithConsumer(bus: Bus): Promise<string[]> {
 
 /** Runs after every reconnect, until the returned function is called: the server may have come back with an empty store. */
 export const onReconnect = (bus: Bus, run: () => void): (() => void) => connectionOf(bus).onReconnect(run);
+
+/**
+ * First and last sequence a stream holds; of an empty one, and of none, `first` is above `last`. A work queue holds what is not
+ * settled yet: once `first` is above what `last` was, all that was in it then is settled.
+ */
+export async function streamRange(bus: Bus, stream: StreamName): Promise<{ first: number; last: number }> {
+  try {
+    const { state } = await connectionOf(bus).jsm.streams.info(stream);
+    return state.messages === 0 ? { first: state.last_seq + 1, last: state.last_seq } : { first: state.first_seq, last: state.last_seq };
+  } catch (error) {
+    if (absent(error)) return { first: 1, last: 0 };
+    throw error;
+  }
+}
