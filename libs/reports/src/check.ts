@@ -1,4 +1,4 @@
-import { layers, phaseNames, probeErrorCodes, taskKinds, type RoundResult } from '@roundsman/api';
+import { layers, phaseNames, probeErrorCodes, taskKinds } from '@roundsman/api';
 
 /**
  * What is wrong with a result message, with the path of the member; undefined when it can be stored. Says the same as
@@ -21,8 +21,6 @@ export function resultProblem(value: unknown): string | undefined {
   }
   return value['outcome'] === undefined ? undefined : outcomeProblem(value['outcome']);
 }
-
-export const isRoundResult = (value: unknown): value is RoundResult => resultProblem(value) === undefined;
 
 type Bag = Record<string, unknown>;
 const kinds = new Set<string>(taskKinds);

@@ -1,6 +1,6 @@
 export { migrateReports } from './migrate.ts';
 export { reportPool, type PoolOptions, type ReportPool } from './pool.ts';
-export { resultProblem, isRoundResult } from './check.ts';
+export { resultProblem } from './check.ts';
 export { Ingest, isDataError, type IngestOptions, type IngestResult, type PartOutcome } from './ingest.ts';
 export { registerRound, cancelRow, committedRounds, openRounds, type OpenRound } from './rounds.ts';
 export { closeRound, type CloseRequest, type ClosedRound, type SilentOutcome, type SilentRunner } from './close.ts';
