@@ -2,8 +2,8 @@ import type { Round } from '@roundsman/api';
 import type { Informer } from '@roundsman/reconcile';
 import { cancelRow, closeRound, openRounds, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
+import type { Arrivals } from './arrivals.ts';
 import type { Beats } from './beats.ts';
-import type { Ingester } from './ingester.ts';
 import type { ReporterMetrics } from './metrics.ts';
 
 /** Milliseconds between two looks while rounds are open: other instances complete rounds too. */
@@ -11,11 +11,10 @@ const pollMs = 250;
 const idleMs = 2_000;
 /** Rounds closed at the same time. */
 const concurrency = 3;
-/** How long results may still be on their way in after the deadline: normally, and after an outage. */
-const graceMs = 700;
-const recoveryMs = 15_000;
 /** How long results without a Round object, or rounds whose object is gone, are left open. */
 const orphanMs = 10_000;
+
+const keyOf = ({ taskUid, round }: OpenRound): string => `${taskUid}/${round}`;
 
 /** Closes rounds when all have reported, at the deadline, and some time after a cancel. Only one instance does it. */
 export class Closer {
@@ -30,7 +29,7 @@ export class Closer {
       pool: ReportPool;
       rounds: Informer<Round>;
       beats: Beats;
-      ingester: Pick<Ingester, 'settled' | 'recovering'>;
+      arrivals: Arrivals;
       cancelGraceMs: number;
       metrics: ReporterMetrics;
       log: Logger;
@@ -73,11 +72,12 @@ export class Closer {
 
   /** Closes what can be closed; answers when to look again. */
   async #look(): Promise<number> {
-    const { pool, log } = this.options;
+    const { pool, arrivals, log } = this.options;
     const began = performance.now();
     try {
       const open = await openRounds(pool);
       this.#open = open.length;
+      arrivals.lookAgain();
       let next = open.length > 0 ? pollMs : idleMs;
       const rest = open.values();
       // A few at a time: one giant round must not hold up the deadlines of the others.
@@ -93,30 +93,25 @@ export class Closer {
       // With very many open rounds the looking itself must not become the load.
       return Math.max(next, (performance.now() - began) * 3, 10);
     } catch (error) {
+      arrivals.outage();
       log.warn({ err: error }, 'cannot close rounds; trying again');
       return 1_000;
     }
   }
 
   async #cause(round: OpenRound): Promise<'complete' | 'deadline' | 'canceled' | 'missed' | undefined> {
-    const { rounds, cancelGraceMs, log } = this.options;
+    const { rounds, arrivals, cancelGraceMs, log } = this.options;
     const { registered, trigger, pending, canceledMs, leftMs, ageMs } = round;
     if (registered && trigger === 'missed') return 'missed';
     if (registered && pending === 0) return 'complete';
-    if (canceledMs !== undefined) return canceledMs >= cancelGraceMs ? 'canceled' : undefined;
+    // Results that are on their way in are waited for, within bounds.
+    if (canceledMs !== undefined) return canceledMs >= cancelGraceMs && (await arrivals.allIn(keyOf(round))) ? 'canceled' : undefined;
     if (ageMs > orphanMs && rounds.problem() === undefined && rounds.get(round.namespace, round.name) === undefined) {
       log.info({ round: `${round.namespace}/${round.name}`, registered }, 'open round has no Round object (any more): it is closed as canceled');
       await cancelRow(this.options.pool, round.taskUid, round.round);
       return undefined;
     }
-    return leftMs !== undefined && leftMs <= 0 && this.#mayMiss(-leftMs) ? 'deadline' : undefined;
-  }
-
-  /** Results that are on their way in are waited for, within bounds. */
-  #mayMiss(lateMs: number): boolean {
-    const { ingester, beats } = this.options;
-    if (ingester.recovering || beats.listeningMs < 3_000) return lateMs > recoveryMs;
-    return ingester.settled || lateMs > graceMs;
+    return leftMs !== undefined && leftMs <= 0 && (await arrivals.allIn(keyOf(round))) ? 'deadline' : undefined;
   }
 
   async #close(round: OpenRound, cause: 'complete' | 'deadline' | 'canceled' | 'missed'): Promise<void> {
@@ -134,6 +129,7 @@ export class Closer {
         },
       });
       if (closed === undefined) return;
+      this.options.arrivals.forget(keyOf(round));
       beats.forget(taskUid, number);
       metrics.closed.inc({ state: closed.state });
       metrics.silent.inc(silent);

@@ -1,5 +1,5 @@
 import type { RoundResult } from '@roundsman/api';
-import { ensureStreams, messages, onReconnect, subjectOf, type Bus, type Delivery, type StreamMessage, type Subscription } from '@roundsman/bus';
+import { ensureStreams, messages, subjectOf, type Bus, type Delivery, type StreamMessage, type Subscription } from '@roundsman/bus';
 import { Ingest, isDataError, resultProblem, type PartOutcome, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -41,9 +41,6 @@ export class Ingester {
   readonly #lanes: Lane[];
   #subscription: Subscription | undefined;
   #problem: string | undefined = 'not started';
-  #lastBatch = Date.now();
-  #recoverUntil = 0;
-  #off: () => void = () => {};
 
   constructor(
     private readonly options: {
@@ -54,6 +51,8 @@ export class Ingester {
       log: Logger;
       /** Some runners' results became whole. */
       onCompleted: () => void;
+      /** Postgres did not take a batch; called for every try. */
+      onOutage: () => void;
     },
   ) {
     const { pool, settings } = options;
@@ -63,8 +62,6 @@ export class Ingester {
   async start(): Promise<void> {
     const { bus, settings } = this.options;
     await ensureStreams(bus);
-    this.#recover();
-    this.#off = onReconnect(bus, () => this.#recover());
     this.#subscription = await bus.consume(
       resultMessage,
       { durable: 'reporter', ackWaitMs, maxDeliver, maxAckPending: settings.batch * (laneCount + 3), batch: settings.batch, batchMs: settings.batchMs, create: true },
@@ -75,7 +72,6 @@ export class Ingester {
 
   /** What is in hand is committed and acknowledged, unless Postgres is away. */
   async stop(): Promise<void> {
-    this.#off();
     this.#stop.abort();
     await this.#subscription?.stop();
     await Promise.all(this.#lanes.map(({ work }) => work));
@@ -86,28 +82,8 @@ export class Ingester {
     return this.#problem;
   }
 
-  get #busy(): boolean {
-    return this.#lanes.some(({ work }) => work !== undefined);
-  }
-
-  /** No result that was published more than a moment ago is still on its way in, as far as one can know. */
-  get settled(): boolean {
-    return !this.#busy && Date.now() - this.#lastBatch > 300;
-  }
-
-  /** After a start or an outage: much may be waiting in the stream, in parts with somebody who is gone. */
-  get recovering(): boolean {
-    const now = Date.now();
-    return this.#problem !== undefined || now < this.#recoverUntil || (this.#recoverUntil > 0 && now - this.#recoverUntil < 60_000 && this.#busy);
-  }
-
-  #recover(): void {
-    this.#recoverUntil = Date.now() + ackWaitMs + 1_500;
-  }
-
   /** Returns when everything is on a lane, so that the next batch is read while this one is written. */
   async #handle(batch: readonly Result[]): Promise<void> {
-    this.#lastBatch = Date.now();
     const good: Result[] = [];
     for (const delivery of batch) {
       const wrong = mismatch(delivery);
@@ -130,7 +106,6 @@ export class Ingester {
     } finally {
       clearInterval(keepAlive);
       lane.work = undefined;
-      this.#lastBatch = Date.now();
     }
     return lane;
   }
@@ -175,7 +150,7 @@ export class Ingester {
           return this.#store(ingest, group.slice(middle));
         }
         this.#problem = `cannot write results: ${error instanceof Error ? error.message : String(error)}`;
-        this.#recover();
+        this.options.onOutage();
         // Not acknowledged: they come again, to us or to another.
         if (this.#stop.signal.aborted) throw error;
         const delayMs = retryMs[Math.min(failures, retryMs.length - 1)] as number;

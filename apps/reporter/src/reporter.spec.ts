@@ -5,7 +5,7 @@ import { migrateReports, openReports, reportPool, type ReportPool, type Reports 
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
 import { migrateStore } from '@roundsman/store';
 import { eventually, roundResult, startNats, startPostgres, targetResult, type TestNats, type TestPostgres } from '@roundsman/testkit';
-import { FakeIntake } from './fake-intake.ts';
+import { FakeIntake } from './testing/fake-intake.ts';
 import { service } from './index.ts';
 
 const nodes = ['node-1', 'node-2', 'node-3'];
@@ -246,6 +246,33 @@ describe('the reporter', () => {
     expect(await told(task)).toMatchObject({ state: 'succeed' });
     expect(announced.filter((key) => key === `${task.uid}/1`)).toHaveLength(1);
   });
+
+  it('counts no result as missing that waited through an outage longer than its round, in the stream or with an instance that is gone', async () => {
+    await reporter.stop();
+    const past = { startTime: new Date(Date.now() - 40_000).toISOString(), deadlineMs: -20_000 };
+    const lasting = newTask();
+    const canceled = newTask();
+    for (const [task, change] of [[lasting, {}], [canceled, { cancel: true }]] as const) {
+      const round = await makeRound(task, { ...past, ...change });
+      for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
+    }
+    // Delivered to an instance that never answers: they come again only after its ack wait.
+    let held = 0;
+    const gone = await bus.consume(messages.result, { durable: 'reporter', ackWaitMs: 8_000, maxDeliver: 1_000_000, maxAckPending: 500, batch: 6, batchMs: 500, create: true }, (batch) => {
+      held += batch.length;
+      return Promise.resolve();
+    });
+    await eventually(() => held === 6);
+    const silent = newTask();
+    await makeRound(silent, past);
+    await gone.stop();
+    reporter = await startReporter();
+    for (const task of [lasting, canceled]) expect((await closedRound(task, 1, 25_000)).status).toMatchObject({ state: 'succeed', totals: { planned: 90, runners: { ok: 3, missing: 0 } } });
+    const { missing } = (await closedRound(silent, 1, 25_000)).status;
+    expect(missing).toHaveLength(3);
+    for (const { reason } of missing) expect(reason).toMatch(/no heartbeat/);
+    expect(missing.some(({ reason }) => / 0 s/.test(reason))).toBe(false);
+  }, 60_000);
 
   it('shares the work between instances; when the leader goes, the other closes', async () => {
     const other = await startReporter();

@@ -5,6 +5,7 @@ import { ChangeFeed, Controller, Informer, LeaderGate, type LeaderWork } from '@
 import { cancelRow, committedRounds, registerRound, reportPool, type ReportPool } from '@roundsman/reports';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
+import { Arrivals } from './arrivals.ts';
 import { Beats } from './beats.ts';
 import { Closer } from './closer.ts';
 import { Ingester } from './ingester.ts';
@@ -28,6 +29,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #ingester: Ingester;
   readonly #gate: LeaderGate;
   readonly #metrics: ReporterMetrics;
+  #arrivals: Arrivals | undefined;
   #closer: Closer | undefined;
   #teller: Teller | undefined;
   #served: Subscription | undefined;
@@ -50,6 +52,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
       metrics: this.#metrics,
       log,
       onCompleted: () => this.#closer?.kick(),
+      onOutage: () => this.#arrivals?.outage(),
     });
     this.#gate = new LeaderGate({
       acquire: (signal) => acquireLeadership(databaseUrl, 'reporter', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the reporter lock') }),
@@ -92,8 +95,9 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     const pool = this.#pool;
     const rounds = this.#rounds;
     const teller = (this.#teller = new Teller({ pool, bus, rounds, log }));
+    const arrivals = (this.#arrivals = new Arrivals({ bus, log }));
     const closer = (this.#closer = new Closer({
-      pool, rounds, beats: this.#beats, ingester: this.#ingester, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
+      pool, rounds, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
       onClosed: () => teller.kick(),
     }));
     const maintainer = new Maintainer({ pool, settings: config, log, also: () => this.#beats.prune() });
@@ -131,7 +135,9 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     return {
       stop: async () => {
         off();
+        arrivals.stop();
         await Promise.all([registrar.stop(), closer.stop(), teller.stop(), maintainer.stop()]);
+        this.#arrivals = undefined;
         this.#closer = undefined;
         this.#teller = undefined;
       },
