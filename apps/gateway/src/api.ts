@@ -1,5 +1,4 @@
 import { Discovery, subresourcesOf, type Listed } from './discovery.ts';
-import { mediaType } from './http/body.ts';
 import { ok, type Answer, type Exchange } from './http/exchange.ts';
 import { resourcePath } from './http/path.ts';
 import { writeOptions } from './http/query.ts';
@@ -91,14 +90,12 @@ export class Api {
     return { major: '1', minor: '32', gitVersion: `v1.32.0+roundsman.${version}`, gitCommit: '', gitTreeState: '', buildDate: '', goVersion: '', compiler: '', platform: `${process.platform}/${process.arch}` };
   }
 
-  #review(review: Listed, exchange: Exchange): Answer {
+  async #review(review: Listed, exchange: Exchange): Promise<Answer> {
     exchange.label = `create ${review.kind.plural}`;
     if (exchange.method !== 'POST') throw new MethodNotAllowed(exchange.method, undefined, ['POST']);
     // Read for its refusals: nothing is stored, whatever they say.
     writeOptions(exchange.query);
-    // kubectl asks in protobuf; the answer is the same whatever is asked, so the question need not be read.
-    const unread = mediaType(exchange.headers['content-type']) === 'application/vnd.kubernetes.protobuf';
-    return { status: 201, body: answerReview(review, unread ? undefined : exchange.body().value, exchange.user) };
+    return { status: 201, body: answerReview(review, (await exchange.body()).value, exchange.user) };
   }
 
   async #liveOf(served: Served, namespace: string | undefined, name: string, exchange: Exchange): Promise<Answer> {

@@ -26,17 +26,18 @@ export const reviews: readonly Listed[] = [
   review('authentication.k8s.io', 'SelfSubjectReview', 'Asks who the caller is'),
 ];
 
-/** Who is let in may do all that is served. `body` is undefined when it is in a form that is not read. */
+/** Who is let in may do all that is served. */
 export function answerReview({ kind }: Listed, body: unknown, user: User): object {
-  if (body !== undefined && !isObject(body)) throw badRequest(`the body must be one ${kind.kind}`);
-  const spec = decode(kind, body ?? {}, 'Ignore').object.spec ?? {};
+  if (!isObject(body)) throw badRequest(`the body must be one ${kind.kind}`);
+  for (const member of ['apiVersion', 'kind']) if (body[member] === null) throw badRequest(`${member} must be text, not null; it may be left out`);
+  const spec = decode(kind, body, 'Ignore').object.spec ?? {};
   const base = { kind: kind.kind, apiVersion: `${kind.group}/${kind.version}`, metadata: { creationTimestamp: null } };
   if (kind.kind === 'SelfSubjectReview') return { ...base, status: { userInfo: { username: user.name, groups: user.groups } } };
   if (kind.kind === 'SelfSubjectRulesReview') {
     const status = { incomplete: false, resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] };
     return { ...base, spec, status };
   }
-  if (body !== undefined && ['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject((spec as JsonObject)[member])).length !== 1) {
+  if (['resourceAttributes', 'nonResourceAttributes'].filter((member) => isObject((spec as JsonObject)[member])).length !== 1) {
     throw badRequest('spec: exactly one of resourceAttributes and nonResourceAttributes must be given');
   }
   return { ...base, spec, status: { allowed: true, reason: 'the bearer token of this gateway allows everything that it serves' } };

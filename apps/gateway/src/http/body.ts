@@ -7,11 +7,15 @@ export interface Body {
   readonly value: unknown;
   /** Keys given twice in JSON, as paths; the last one counts. */
   readonly duplicates: readonly string[];
+  /** What was left out of the value, and why. */
+  readonly warnings?: readonly string[];
 }
 
 /** Aliases that one YAML document may spell out in all; a bomb of nine by nine levels has a billion. */
 const maxAliasCount = 100;
 const maxDepth = 100;
+/** What a body may come to as JSON: YAML aliases and escapes can make it much longer than it was. A message holds it twice and some. */
+const maxJsonBytes = 3 << 19;
 
 /** Media type without parameters, lower case. Only UTF-8 is read. */
 export function mediaType(header: string | undefined): string {
@@ -24,22 +28,28 @@ export function mediaType(header: string | undefined): string {
 const yamlTypes = new Set(['application/yaml', 'text/yaml', 'application/x-yaml', 'text/x-yaml', 'application/apply-patch+yaml']);
 const jsonTypes = new Set(['', 'application/json', 'text/json', 'application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json']);
 
+/** What kubectl's generators (`create secret`, `auth can-i`) and Go's typed clients send. */
+const protobufType = 'application/vnd.kubernetes.protobuf';
+
+/** Protobuf, JSON or YAML by content type. */
+export async function readBody(bytes: Buffer, contentType: string | undefined): Promise<Body> {
+  if (mediaType(contentType) !== protobufType) return parseBody(bytes, contentType);
+  // Loaded with the first such body: it costs a few MiB, and many a gateway never meets one.
+  const { readProtobuf } = await import('../protobuf/read.ts');
+  const { object, warnings } = readProtobuf(bytes);
+  return { value: bounded(checked(object)), duplicates: [], warnings };
+}
+
 /** JSON or YAML by content type (no type means JSON, as kubectl's PUT of a scale). Every refusal says where in the text. */
 export function parseBody(bytes: Buffer, contentType: string | undefined): Body {
   const type = mediaType(contentType);
-  if (type === 'application/vnd.kubernetes.protobuf') {
-    throw new ApiError(
-      'UnsupportedMediaType',
-      'protobuf bodies are not read here: add "--dry-run=client -o yaml" to this kubectl command and send what it prints with "kubectl create -f -", which speaks JSON',
-    );
-  }
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw badRequest('the body is not valid UTF-8');
   }
-  if (yamlTypes.has(type)) return { value: checked(parseYaml(text)), duplicates: [] };
+  if (yamlTypes.has(type)) return { value: bounded(checked(parseYaml(text))), duplicates: [] };
   if (!jsonTypes.has(type)) throw new ApiError('UnsupportedMediaType', `the body is ${JSON.stringify(type)}; send application/json or application/yaml`);
   const value = checked(parseJson(text));
   return { value, duplicates: duplicateKeys(text) };
@@ -104,6 +114,28 @@ function checked(value: unknown): unknown {
     }
   };
   walk(value, 0);
+  return value;
+}
+
+/** Refuses what would be too large once it is JSON; stops counting there. */
+function bounded(value: unknown): unknown {
+  let left = maxJsonBytes;
+  const take = (text: string): void => {
+    left -= Buffer.byteLength(JSON.stringify(text)) + 1;
+    if (left < 0) throw new ApiError('RequestEntityTooLarge', `the body is larger than ${maxJsonBytes} bytes once it is JSON, which is the limit`);
+  };
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) {
+      take(String(node));
+      return;
+    }
+    take('');
+    for (const [key, item] of Object.entries(node)) {
+      if (!Array.isArray(node)) take(key);
+      walk(item);
+    }
+  };
+  walk(value);
   return value;
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { stringify } from 'yaml';
 import type { User } from './auth.ts';
-import { parseBody, type Body } from './body.ts';
+import { readBody, type Body } from './body.ts';
 import { negotiate, type Accepted } from './negotiate.ts';
 import { Query } from './query.ts';
 
@@ -35,8 +35,8 @@ export class Exchange {
     return negotiate(this.headers.accept);
   }
 
-  body(): Body {
-    return parseBody(this.bytes, this.headers['content-type']);
+  body(): Promise<Body> {
+    return readBody(this.bytes, this.headers['content-type']);
   }
 }
 

@@ -97,14 +97,14 @@ export class ResourceHandler {
     const request = this.#request(exchange);
     if (verb !== 'patch' && request.force !== undefined) throw badRequest('query parameter force is for patches only');
     const target: Target = { served, namespace, name: name ?? '', subresource: path.subresource === 'status' ? 'status' : undefined };
-    const body = exchange.body();
+    const body = await exchange.body();
     const duplicates = body.duplicates.map((field) => `duplicate field ${JSON.stringify(field)}`);
     if (duplicates.length > 0 && request.fieldValidation === 'Strict') throw badRequest(`strict decoding error: ${duplicates.join(', ')}`);
     const written =
       verb === 'create' ? await this.#writes.create(served, namespace, body.value, request)
       : verb === 'update' ? await this.#writes.replace(target, body.value, request)
       : await this.#patch(target, body.value, request, exchange);
-    return this.#written(served, written, exchange, request.fieldValidation === 'Warn' ? duplicates : []);
+    return this.#written(served, written, exchange, [...(body.warnings ?? []), ...(request.fieldValidation === 'Warn' ? duplicates : [])]);
   }
 
   #patch(target: Target, body: unknown, request: Request, exchange: Exchange): Promise<Written> {
@@ -130,7 +130,7 @@ export class ResourceHandler {
   }
 
   async #delete(served: Target['served'], { namespace, name }: ResourcePath, exchange: Exchange): Promise<Answer> {
-    const { dryRun, preconditions } = deleteOptions(exchange);
+    const { dryRun, preconditions } = await deleteOptions(exchange);
     const object = await this.#writes.delete({ served, namespace, name: name as string }, { dryRun, ...(preconditions ? { preconditions } : {}), user: exchange.user.name });
     // Still there, waiting for its finalizers: the client watches until it goes.
     if (object.metadata.deletionTimestamp !== undefined) return ok(object);
@@ -140,7 +140,7 @@ export class ResourceHandler {
   }
 
   async #deleteCollection(served: Target['served'], { namespace }: ResourcePath, exchange: Exchange): Promise<Answer> {
-    const { dryRun } = deleteOptions(exchange);
+    const { dryRun } = await deleteOptions(exchange);
     const options = listOptions(exchange.query);
     const found = (await list(served, selectionOf(served, namespace, undefined, options), options, undefined)) as { items: KubeObject[] };
     const items: KubeObject[] = [];
@@ -218,13 +218,13 @@ const deleteOptionsSchema = z.object({
 });
 
 /** From the body, or else the query. Nothing here owns other objects by itself, so every propagation policy comes to the same. */
-function deleteOptions(exchange: Exchange): { dryRun: boolean; preconditions?: { uid?: string; resourceVersion?: string } } {
+async function deleteOptions(exchange: Exchange): Promise<{ dryRun: boolean; preconditions?: { uid?: string; resourceVersion?: string } }> {
   const { query } = exchange;
   query.oneOf('propagationPolicy', ['Orphan', 'Background', 'Foreground']);
   query.count('gracePeriodSeconds');
   const dryRun = dryRunOption(query.all('dryRun'));
   if (exchange.bytes.length === 0) return { dryRun };
-  const parsed = deleteOptionsSchema.safeParse(exchange.body().value);
+  const parsed = deleteOptionsSchema.safeParse((await exchange.body()).value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw badRequest(`DeleteOptions cannot be read: ${issue?.path.join('.') || 'body'}: ${issue?.message ?? ''}`);
