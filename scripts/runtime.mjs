@@ -44,14 +44,25 @@ function toolEnv() {
   if (writable(homedir())) return env;
   const home = join(root, '.cache', 'home');
   mkdirSync(home, { recursive: true });
-  for (const key of Object.keys(env)) if (/^(XDG_|npm_config_cache$|npm_config_userconfig$|npm_config_store_dir$)/i.test(key)) delete env[key];
-  return { ...env, HOME: home };
+  for (const key of Object.keys(env)) if (/^(XDG_|npm_config_cache$|npm_config_store_dir$)/i.test(key)) delete env[key];
+  // Settings that can be read count all the same: registry, proxy, certificates.
+  const settings = join(homedir(), '.npmrc');
+  return { ...env, HOME: home, ...(env.npm_config_userconfig === undefined && readable(settings) ? { npm_config_userconfig: settings } : {}) };
 }
 
 function writable(folder) {
   try {
     accessSync(folder, constants.W_OK);
     return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function readable(file) {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
   } catch {
     return false;
   }

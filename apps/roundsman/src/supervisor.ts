@@ -123,7 +123,7 @@ export class Supervisor {
       },
     });
 
-    say(`Waiting for ${nodes.length} nodes and their runners ...`);
+    say(`Waiting for ${nodes.length === 1 ? 'the node' : `${nodes.length} nodes`} and the runners ...`);
     this.#recorder = setInterval(() => this.#record(), 1_000);
     await this.#whenReady(new GatewayClient(this.#state!.gateway, token), nodes, instances).finally(() => listener.close());
     this.#record();

@@ -62,7 +62,7 @@ function reporter(home: Home): (progress: Progress) => void {
 function show(home: Home, progress: Progress, last = ''): void {
   if ('say' in progress) process.stderr.write(`${progress.say}\n`);
   else if ('ready' in progress) process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}${last}`);
-  else if ('already' in progress) process.stdout.write(`Roundsman runs already (process ${progress.already.supervisor.pid}, ${progress.already.nodes.length} nodes).\n${howToUse(home, progress.already)}`);
+  else if ('already' in progress) process.stdout.write(`Roundsman runs already (process ${progress.already.supervisor.pid}, ${count(progress.already.nodes.length, 'node')}).\n${howToUse(home, progress.already)}`);
 }
 
 /** Of a home that somebody has taken: waits until it is ready. Undefined when nobody has it. */
@@ -117,7 +117,7 @@ async function runHere(home: Home, options: UpOptions, tell: Tell): Promise<void
   }
   try {
     const left = await endLeftovers(home);
-    if (left.length > 0) tell({ say: `Ended ${left.length} processes that a killed Roundsman had left behind.` });
+    if (left.length > 0) tell({ say: `Ended ${count(left.length, 'process')} that a killed Roundsman had left behind.` });
     tell({ ready: await supervisor.start() });
   } catch (error) {
     releaseHome(home);
@@ -162,7 +162,9 @@ async function startInBackground(home: Home, options: UpOptions): Promise<void> 
   throw new UserError(`cannot start: the process in the background ended with code ${code}`, `${logFile} ends with:\n${tail(logFile)}`);
 }
 
+const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : thing.endsWith('s') ? 'es' : 's'}`;
+
 function readyLine(state: State): string {
   const seconds = (Date.parse(state.readyAt ?? state.startedAt) - Date.parse(state.startedAt)) / 1000;
-  return `Roundsman is up: ${state.nodes.length} nodes and their runners, ready in ${seconds.toFixed(1)} s.`;
+  return `Roundsman is up: ${count(state.nodes.length, 'node')}, ready in ${seconds.toFixed(1)} s.`;
 }
