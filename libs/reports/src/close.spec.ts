@@ -114,6 +114,22 @@ describe('closing a round', () => {
     expect(status.perRunner!.map(({ runner, state, targets }) => [runner, state, targets])).toEqual([['runner-1', 'ok', 3], ['runner-2', 'missing', 3], ['runner-3', 'missing', 0], ['runner-4', 'missing', 0]]);
   });
 
+  it('does not wait for runners that were not ready and so were given no work', async () => {
+    const unready = { runner: 'runner-4', node: 'node-4', notReady: 'draining' };
+    await registerRound(pool, roundObject({ runners: [...runnersOf(['node-1', 'node-2']), unready] }));
+    await ingest.store([good('runner-1')]);
+    expect(await openRounds(pool)).toMatchObject([{ pending: 1, expected: 3 }]);
+    expect(await close('complete')).toBeUndefined();
+    await ingest.store([good('runner-2')]);
+    expect(await openRounds(pool)).toMatchObject([{ pending: 0, expected: 3 }]);
+    expect(await close('complete')).toMatchObject({ state: 'fail', verdict: { state: 'incomplete' } });
+    expect((await reports.latest(uid))!.status.missing).toEqual([{ runner: 'runner-4', node: 'node-4', reason: 'draining' }]);
+
+    await registerRound(pool, roundObject({ round: 2, runners: [unready] }));
+    expect(await openRounds(pool)).toMatchObject([{ round: 2, pending: 0, expected: 1 }]);
+    expect(await close('complete', 2)).toMatchObject({ state: 'fail', verdict: { state: 'incomplete' } });
+  });
+
   it('says what is broken, bad targets first', async () => {
     await registerRound(pool, roundObject());
     await ingest.store(['runner-1', 'runner-2', 'runner-3'].map((runner) => result(runner, [targetResult('node-1'), targetResult('node-2'), bad('node-3')])));

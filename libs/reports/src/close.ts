@@ -23,7 +23,7 @@ export interface SilentOutcome {
 export interface CloseRequest {
   readonly taskUid: string;
   readonly round: number;
-  /** `complete`: only if every expected runner has an outcome; the others whatever is there. */
+  /** `complete`: only if every expected runner that was given the round has an outcome; the others whatever is there. */
   readonly cause: 'complete' | 'deadline' | 'canceled' | 'missed';
   readonly silent: (runner: SilentRunner) => SilentOutcome;
 }
@@ -78,7 +78,8 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
   const head = rows[0];
   if (head === undefined) return undefined;
   const waiting = await silentRunners(client, taskUid, round);
-  if (cause === 'complete' && waiting.length > 0) return undefined;
+  // Who was not ready was given no work: nothing is to be waited for.
+  if (cause === 'complete' && waiting.some(({ notReady }) => notReady === undefined)) return undefined;
   await recordSilent(client, taskUid, round, waiting.map((runner) => ({ runner: runner.runner, ...silent(runner) })));
   await runnerTotals(client, taskUid, round, head.start);
 

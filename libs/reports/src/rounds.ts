@@ -70,7 +70,7 @@ export interface OpenRound {
   leftMs: number | undefined;
   /** Milliseconds since the cancel was seen. */
   canceledMs: number | undefined;
-  /** Expected runners without an outcome. */
+  /** Expected runners that were given the round and have no outcome. */
   pending: number;
   expected: number;
 }
@@ -82,7 +82,7 @@ export async function openRounds(pool: pg.Pool): Promise<OpenRound[]> {
     text: `select r.task_uid as "taskUid", r.round, r.kind, r.namespace, r.task, r.name, r.trigger, r.registered,
        (extract(epoch from clock_timestamp() - r.first_seen) * 1000)::float8 as "ageMs", (extract(epoch from r.deadline - clock_timestamp()) * 1000)::float8 as "leftMs",
        (extract(epoch from clock_timestamp() - r.cancel_seen) * 1000)::float8 as "canceledMs",
-       (select count(*) filter (where x.state is null) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as pending,
+       (select count(*) filter (where x.state is null and x.not_ready is null) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as pending,
        (select count(*) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as expected
      from report.rounds r where r.closed_at is null`,
   });
