@@ -40,7 +40,7 @@ export function childEnv() {
  * get one inside the workspace.
  */
 function toolEnv() {
-  const env = childEnv();
+  const env = { ...childEnv(), npm_config_update_notifier: 'false' };
   if (writable(homedir())) return env;
   const home = join(root, '.cache', 'home');
   mkdirSync(home, { recursive: true });
