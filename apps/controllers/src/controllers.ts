@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChangeFeed, Controller, LeaderGate, type LeaderWork, type Reconcile } from '@roundsman/reconcile';
+import { ChangeFeed, Controller, LeaderGate, type Reconcile } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
 import { Caches, objectKey, taskKey } from './caches.ts';
@@ -30,7 +30,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     this.#caches = new Caches(this.#store, this.#feed, log);
     this.#gate = new LeaderGate({
       acquire: (signal) => acquireLeadership(databaseUrl, 'controllers', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the lock of the controllers') }),
-      begin: () => this.#lead(),
+      begin: (onEnd) => this.#lead(onEnd),
       log,
     });
     this.#metrics = new ControllersMetrics(metrics, { leading: () => this.#gate.leading });
@@ -52,7 +52,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     await this.#store.close();
   }
 
-  async #lead(): Promise<LeaderWork> {
+  async #lead(onEnd: (end: () => unknown) => void): Promise<void> {
     const { bus, config, log } = this.#context;
     const caches = this.#caches;
     const objects = new Objects(bus);
@@ -69,6 +69,12 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     const oldRounds = loop('old-rounds', cleanUp.rounds, () => [...new Set(caches.rounds.list().map(({ spec }) => spec.taskRef.uid))], 2);
     const oldEvents = loop('old-events', cleanUp.events, () => caches.events.list().map(objectKey), 2);
 
+    // Nothing works before all of it is in place: a beginning that fails half-way is undone, and another instance may lead.
+    const all = [runners, nodes, tasks, oldRounds, oldEvents];
+    onEnd(() => Promise.all(all.map((controller) => controller.stop())));
+    onEnd(() => Promise.all([registry.stop(), nodeLifecycle.stop()]));
+    await registry.start((runner) => runners.wake(runner));
+    await nodeLifecycle.start((node) => nodes.wake(node));
     const off = [
       ...[...caches.tasks.values()].map((informer) =>
         informer.onChange(({ type, object: { kind, metadata } }) => {
@@ -88,22 +94,13 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
         if (type !== 'DELETED') oldEvents.wake(objectKey(object));
       }),
     ];
-    const all = [runners, nodes, tasks, oldRounds, oldEvents];
+    onEnd(() => off.forEach((end) => end()));
     for (const controller of all) controller.start();
-    await registry.start((runner) => runners.wake(runner));
-    await nodeLifecycle.start((node) => nodes.wake(node));
     this.#metrics.follow(() => ({
       depth: all.reduce((sum, { depth }) => sum + depth, 0),
       failing: all.reduce((sum, { failing }) => sum + failing, 0),
       runners: caches.runners.size,
       readyRunners: caches.runners.list().filter(({ status }) => status?.ready === true).length,
     }));
-    return {
-      stop: async () => {
-        for (const end of off) end();
-        await Promise.all([registry.stop(), nodeLifecycle.stop()]);
-        await Promise.all(all.map((controller) => controller.stop()));
-      },
-    };
   }
 }

@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ensureStreams, onReconnect, type Subscription } from '@roundsman/bus';
-import { ChangeFeed, Controller, LeaderGate, type LeaderWork } from '@roundsman/reconcile';
+import { ChangeFeed, Controller, LeaderGate } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
 import { Caches, roundKey, taskKey } from './caches.ts';
@@ -32,7 +32,7 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#caches = new Caches(this.#store, this.#feed, log);
     this.#gate = new LeaderGate({
       acquire: (signal) => acquireLeadership(databaseUrl, 'scheduler', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the scheduler lock') }),
-      begin: () => this.#lead(),
+      begin: (onEnd) => this.#lead(onEnd),
       log,
     });
     this.#metrics = new SchedulerMetrics(metrics, { leading: () => this.#gate.leading });
@@ -57,11 +57,12 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.#store.close();
   }
 
-  async #lead(): Promise<LeaderWork> {
+  async #lead(onEnd: (end: () => unknown) => void): Promise<void> {
     const { bus, config, log } = this.#context;
     const caches = this.#caches;
     await ensureStreams(bus);
     const running = new Running({ bus, caches, log });
+    onEnd(() => running.stop());
     await running.start();
     const planner = new Planner({ bus, caches, log, runtime: config.runtime, settings: config, onRound: (trigger, late) => this.#metrics.round(trigger, late) });
     const dispatcher = new Dispatcher({ bus, caches, running, log, republishMs: config.republishMs, onSent: (late) => this.#metrics.sent(late) });
@@ -101,14 +102,9 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
       }),
     ];
     const all = [consumers, tasks, rounds, sweeps];
+    onEnd(() => Promise.all(all.map((controller) => controller.stop())));
+    onEnd(() => off.forEach((end) => end()));
     for (const controller of all) controller.start();
     this.#metrics.follow(() => ({ depth: all.reduce((sum, { depth }) => sum + depth, 0), failing: all.reduce((sum, { failing }) => sum + failing, 0), open: openRoundKeys(caches).length }));
-    return {
-      stop: async () => {
-        for (const end of off) end();
-        await Promise.all(all.map((controller) => controller.stop()));
-        await running.stop();
-      },
-    };
   }
 }

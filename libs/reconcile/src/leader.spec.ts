@@ -91,4 +91,36 @@ describe('leader gate', () => {
     await gate.stop();
     expect(lock.holder).toBeUndefined();
   });
+
+  it('ends what had begun when the rest cannot begin, last first, and one part that fails to end keeps no other', async () => {
+    const lock = new Lock();
+    const running = new Set<string>();
+    const ended: string[] = [];
+    const seen: string[][] = [];
+    const gate = new LeaderGate({
+      acquire: lock.acquire('a'),
+      log,
+      retryMs: 5,
+      begin: async (onEnd) => {
+        seen.push([...running]);
+        for (const part of ['subscription', 'controller', 'sweep']) {
+          onEnd(() => {
+            running.delete(part);
+            ended.push(part);
+            if (part === 'controller') throw new Error('will not end');
+          });
+          running.add(part);
+        }
+        if (seen.length < 3) throw new Error('the connection broke');
+      },
+    });
+    gate.start();
+    while (!gate.leading) await settle();
+    expect(seen).toEqual([[], [], []]);
+    expect([...running]).toEqual(['subscription', 'controller', 'sweep']);
+    expect(ended.slice(0, 3)).toEqual(['sweep', 'controller', 'subscription']);
+    await gate.stop();
+    expect(running.size).toBe(0);
+    expect(lock.holder).toBeUndefined();
+  });
 });

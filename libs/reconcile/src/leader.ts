@@ -13,8 +13,11 @@ export interface LeaderWork {
 export interface LeaderGateOptions {
   /** Waits for the lock, through outages; rejects only when the signal aborts (libs/store, `acquireLeadership`). */
   readonly acquire: (signal: AbortSignal) => Promise<Term>;
-  /** Starts the work. Throwing gives the term back and tries again. */
-  readonly begin: () => Promise<LeaderWork>;
+  /**
+   * Starts the work. Throwing gives the term back and tries again. What it hands to `onEnd` is called, last first, when the term
+   * ends and also when the beginning fails half-way: hand each piece over before it starts.
+   */
+  readonly begin: (onEnd: (end: () => unknown) => void) => Promise<LeaderWork | void>;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Milliseconds before the next try when the work could not begin. */
   readonly retryMs?: number;
@@ -62,20 +65,28 @@ export class LeaderGate {
 
   async #lead(term: Term, stopped: Promise<string>): Promise<void> {
     const { begin, log, retryMs } = this.#options;
+    const ends: (() => unknown)[] = [];
+    let begun = false;
     try {
-      const work = await begin();
+      const work = await begin((end) => ends.push(end));
+      if (work) ends.push(() => work.stop());
+      begun = true;
       this.#leading = true;
       log.info({}, 'leading');
       const why = await Promise.race([term.lost, stopped]);
-      this.#leading = false;
       log.info({ why }, 'no longer leading');
-      await work.stop();
     } catch (error) {
       log.warn({ err: error }, 'leader work could not begin; trying again');
-      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, retryMs ?? 1000).unref())]);
-    } finally {
-      this.#leading = false;
-      await term.release();
     }
+    this.#leading = false;
+    for (const end of ends.reverse()) {
+      try {
+        await end();
+      } catch (error) {
+        log.warn({ err: error }, 'a part of the leader work did not end well');
+      }
+    }
+    if (!begun) await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, retryMs ?? 1000).unref())]);
+    await term.release();
   }
 }
