@@ -10,6 +10,7 @@ export class ReporterMetrics {
   readonly closed: Counter<'state'>;
   readonly closeLate: Histogram;
   readonly silent: Counter;
+  readonly untellable: Counter<'what'>;
 
   constructor(
     readonly register: Registry,
@@ -24,6 +25,7 @@ export class ReporterMetrics {
     this.closed = new Counter({ name: 'roundsman_reporter_rounds_closed_total', help: 'Rounds closed', labelNames: ['state'], registers });
     this.closeLate = new Histogram({ name: 'roundsman_reporter_close_late_seconds', help: 'Close of rounds with silent runners, after their deadline', buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60], registers });
     this.silent = new Counter({ name: 'roundsman_reporter_missing_total', help: 'Runners recorded as missing or canceled without a word from them', registers });
+    this.untellable = new Counter({ name: 'roundsman_reporter_untellable_total', help: 'Closed rounds of which Round object or stream can never be told', labelNames: ['what'], registers });
     const gauge = (name: string, help: string, value: () => number): void => {
       void new Gauge({
         name: `roundsman_reporter_${name}`,
@@ -36,6 +38,6 @@ export class ReporterMetrics {
     };
     gauge('leading', '1 while this instance closes rounds', () => (state.leading() ? 1 : 0));
     gauge('open_rounds', 'Rounds that are not closed', state.open);
-    gauge('untold_rounds', 'Closed rounds of which Round object or stream do not know yet', state.untold);
+    gauge('untold_rounds', 'Closed rounds of which Round object or stream could not be told yet', state.untold);
   }
 }

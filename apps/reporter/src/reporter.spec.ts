@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { roundObjectName, type ReportObject, type Round, type RoundResult, type TargetResult } from '@roundsman/api';
-import { messages, type Bus } from '@roundsman/bus';
-import { migrateReports, openReports, reportPool, type ReportPool, type Reports } from '@roundsman/reports';
+import { messages, ServiceError, type Bus } from '@roundsman/bus';
+import { closeRound, Ingest, migrateReports, openReports, registerRound, reportPool, type ReportPool, type Reports } from '@roundsman/reports';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
 import { migrateStore } from '@roundsman/store';
 import { eventually, roundResult, startNats, startPostgres, targetResult, type TestNats, type TestPostgres } from '@roundsman/testkit';
@@ -246,6 +246,42 @@ describe('the reporter', () => {
     expect(await told(task)).toMatchObject({ state: 'succeed' });
     expect(announced.filter((key) => key === `${task.uid}/1`)).toHaveLength(1);
   });
+
+  it('tells of rounds behind sixty that nobody takes, and gives up those that nobody ever will', async () => {
+    const ingest = new Ingest(pool, { retentionMs: 30 * 86_400_000 });
+    const closeBy = async (uid: string, change: Partial<RoundResult>): Promise<void> => {
+      await ingest.store([roundResult('runner-1', [targetResult('node-1')], { taskUid: uid, round: 1, roundStart: new Date().toISOString(), ...change })]);
+      await closeRound(pool, { taskUid: uid, round: 1, cause: 'canceled', silent: () => ({ state: 'missing', reason: 'silent' }) });
+    };
+    await reporter.stop();
+    const never = crypto.randomUUID();
+    await closeBy(never, { namespace: 'no subject can hold this' });
+    const bad: Round[] = [];
+    for (let i = 0; i < 60; i++) {
+      const task = newTask();
+      const round = await makeRound(task);
+      bad.push(round);
+      await registerRound(pool, round);
+      await closeBy(task.uid, { task: task.name });
+    }
+    const refused = await makeRound(newTask());
+    await registerRound(pool, refused);
+    await closeBy(refused.spec.taskRef.uid, { task: refused.spec.taskRef.name });
+    const names = new Set(bad.map(({ metadata }) => metadata.name));
+    intake.refuse = (name) => (names.has(name) ? new ServiceError(500, 'not today') : name === refused.metadata.name ? new ServiceError(422, 'not ever') : undefined);
+    reporter = await startReporter();
+    const task = newTask();
+    const good = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    await send(resultOf(good, 'runner-1'));
+    expect(await told(task)).toMatchObject({ state: 'succeed' });
+    const toldOf = async (uid: string): Promise<boolean> => (await pool.query('select from report.rounds where task_uid = $1 and status_written and announced', [uid])).rowCount === 1;
+    await eventually(async () => (await toldOf(never)) && (await toldOf(refused.spec.taskRef.uid)));
+    expect(await metric('roundsman_reporter_untellable_total{what="report"}')).toBe(1);
+    expect(await metric('roundsman_reporter_untellable_total{what="status"}')).toBe(1);
+    expect(await toldOf(bad[0]!.spec.taskRef.uid)).toBe(false);
+    intake.refuse = () => undefined;
+    await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0, { within: 20_000 });
+  }, 60_000);
 
   it('counts no result as missing that waited through an outage longer than its round, in the stream or with an instance that is gone', async () => {
     await reporter.stop();

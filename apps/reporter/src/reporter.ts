@@ -94,7 +94,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     const { bus, config, log } = this.#context;
     const pool = this.#pool;
     const rounds = this.#rounds;
-    const teller = (this.#teller = new Teller({ pool, bus, rounds, log }));
+    const teller = (this.#teller = new Teller({ pool, bus, rounds, metrics: this.#metrics, log }));
     const arrivals = (this.#arrivals = new Arrivals({ bus, log }));
     const closer = (this.#closer = new Closer({
       pool, rounds, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,

@@ -1,26 +1,41 @@
 import type { Round, RoundStatus } from '@roundsman/api';
-import { messages, ServiceError, type Bus } from '@roundsman/bus';
+import { InvalidPayload, InvalidToken, messages, ServiceError, streams, Unreachable, type Bus } from '@roundsman/bus';
 import type { Informer } from '@roundsman/reconcile';
 import { markTold, untoldRounds, type ReportPool, type UntoldRound } from '@roundsman/reports';
 import type { Logger } from 'pino';
+import type { ReporterMetrics } from './metrics.ts';
 
 const page = 50;
 const idleMs = 5_000;
 const states = { succeed: 'succeeded', fail: 'failed', canceled: 'canceled', missed: 'failed' } as const;
+/** What a message may weigh, with room for its headers. */
+const messageBytes = streams.REPORT.maxMsgSize - 4_096;
+/** What intake says of a status that it will never take. */
+const final = new Set([400, 413, 422]);
 
-/** Tells of closed rounds: status of the Round object, and the report message. Each is repeated until it is done, also by the next process. */
+/** One that could not be told, and when it is tried again. */
+interface Failed {
+  failures: number;
+  notBefore: number;
+}
+const keyOf = ({ taskUid, round }: UntoldRound): string => `${taskUid}/${round}`;
+
+/**
+ * Tells of closed rounds: status of the Round object, and the report message. Each is repeated until it is done, also by the
+ * next process; one that fails waits by itself and holds up no other, and what can never be taken is given up, logged and counted.
+ */
 export class Teller {
+  readonly #failed = new Map<string, Failed & { taskUid: string; round: number }>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
   #failures = 0;
-  #untold = 0;
 
-  constructor(private readonly options: { pool: ReportPool; bus: Bus; rounds: Informer<Round>; log: Logger }) {}
+  constructor(private readonly options: { pool: ReportPool; bus: Bus; rounds: Informer<Round>; metrics: Pick<ReporterMetrics, 'untellable'>; log: Logger }) {}
 
   get untold(): number {
-    return this.#untold;
+    return this.#failed.size;
   }
 
   start(): void {
@@ -52,14 +67,18 @@ export class Teller {
     });
   }
 
+  /** Answers when to look again. */
   async #look(): Promise<number> {
     try {
-      const rounds = await untoldRounds(this.options.pool, page);
-      this.#untold = rounds.length;
+      const now = Date.now();
+      const waiting = [...this.#failed.values()].filter(({ notBefore }) => notBefore > now);
+      const rounds = await untoldRounds(this.options.pool, page, waiting);
+      // Whatever else was waiting is done: by another leader, or by retention.
+      if (rounds.length < page) for (const [key, { notBefore }] of this.#failed) if (notBefore <= now && !rounds.some((round) => keyOf(round) === key)) this.#failed.delete(key);
       const done = await Promise.all(rounds.map((round) => this.#tell(round)));
-      this.#untold = done.filter((ok) => !ok).length;
-      this.#failures = this.#untold === 0 ? 0 : this.#failures + 1;
-      if (this.#failures === 0) return rounds.length === page ? 0 : idleMs;
+      // All of them: it is not the rounds.
+      this.#failures = rounds.length > 0 && !done.includes(true) ? this.#failures + 1 : 0;
+      if (this.#failures === 0) return rounds.length === page ? 0 : Math.max(0, Math.min(idleMs, ...[...this.#failed.values()].map(({ notBefore }) => notBefore - Date.now())));
     } catch (error) {
       this.#failures += 1;
       this.options.log.warn({ err: error }, 'cannot read what is to be told; trying again');
@@ -68,15 +87,31 @@ export class Teller {
   }
 
   async #tell(round: UntoldRound): Promise<boolean> {
-    const { pool, log } = this.options;
-    const told = await Promise.allSettled([
-      round.statusWritten ? undefined : this.#writeStatus(round).then(() => markTold(pool, round.taskUid, round.round, 'status')),
-      round.announced ? undefined : this.#announce(round).then(() => markTold(pool, round.taskUid, round.round, 'report')),
-    ]);
-    for (const result of told) {
-      if (result.status === 'rejected') log.warn({ err: result.reason as unknown, round: `${round.namespace}/${round.name}` }, 'closed round not told; trying again');
+    const told = await Promise.allSettled([round.statusWritten ? undefined : this.#once(round, 'status', () => this.#writeStatus(round)), round.announced ? undefined : this.#once(round, 'report', () => this.#announce(round))]);
+    const errors = told.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    const key = keyOf(round);
+    if (errors.length === 0) {
+      this.#failed.delete(key);
+      return true;
     }
-    return told.every(({ status }) => status === 'fulfilled');
+    const failures = (this.#failed.get(key)?.failures ?? 0) + 1;
+    // Nobody there: they may be back any moment. Anything else is about this round.
+    const mostMs = errors.every((error) => error instanceof Unreachable) ? 5_000 : 300_000;
+    this.#failed.set(key, { taskUid: round.taskUid, round: round.round, failures, notBefore: Date.now() + Math.min(mostMs, 200 * 2 ** Math.min(failures, 12)) });
+    for (const err of errors) this.options.log.warn({ err, round: `${round.namespace}/${round.name}`, failures }, 'closed round not told; trying again');
+    return false;
+  }
+
+  async #once({ taskUid, round, namespace, name }: UntoldRound, what: 'status' | 'report', tell: () => Promise<void>): Promise<void> {
+    const { pool, metrics, log } = this.options;
+    try {
+      await tell();
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      metrics.untellable.inc({ what });
+      log.error({ err: error, round: `${namespace}/${name}`, what }, 'closed round can never be told as it is; given up, its report stays');
+    }
+    await markTold(pool, taskUid, round, what);
   }
 
   async #writeStatus(round: UntoldRound): Promise<void> {
@@ -89,7 +124,7 @@ export class Teller {
       state: round.state,
       closedAt: round.closedAt.toISOString(),
       verdict: round.verdict.state,
-      summary: round.verdict.summary,
+      summary: `${round.verdict.summary}${moreMissing(round)}`,
       succeeded: round.nodes.succeeded,
       failed: round.nodes.failed,
       missing: round.nodes.missing,
@@ -111,12 +146,22 @@ export class Teller {
   }
 
   async #announce(round: UntoldRound): Promise<void> {
-    const { kind, namespace, task, taskUid, verdict, totals, nodes } = round;
-    await this.options.bus.append(
-      messages.report,
-      { kind, namespace, task },
-      { kind, namespace, task, taskUid, round: round.round, roundStart: round.start.toISOString(), closedAt: round.closedAt.toISOString(), state: states[round.state], verdict, totals, nodes },
-      { msgId: `report:${taskUid}:${round.round}` },
-    );
+    const { kind, namespace, task, taskUid, totals, nodes } = round;
+    const verdict = { ...round.verdict, summary: `${round.verdict.summary}${moreMissing(round)}` };
+    const message = { kind, namespace, task, taskUid, round: round.round, roundStart: round.start.toISOString(), closedAt: round.closedAt.toISOString(), state: states[round.state], verdict, totals, nodes };
+    const bytes = Buffer.byteLength(JSON.stringify(message));
+    if (bytes > messageBytes) throw new TooLarge(`the report message would be ${bytes} bytes, ${messageBytes} at most are taken`);
+    await this.options.bus.append(messages.report, { kind, namespace, task }, message, { msgId: `report:${taskUid}:${round.round}` });
   }
+}
+
+class TooLarge extends Error {}
+
+/** Trying again cannot help. */
+function isFinal(error: unknown): boolean {
+  return error instanceof TooLarge || error instanceof InvalidToken || error instanceof InvalidPayload || (error instanceof ServiceError && final.has(error.code));
+}
+
+function moreMissing({ unnamedMissing }: UntoldRound): string {
+  return unnamedMissing === 0 ? '' : ` ${unnamedMissing} more missing runners are named in the report only.`;
 }

@@ -28,7 +28,8 @@ describe('the check of result messages', () => {
   });
 
   it.each([
-    ['runner', 7], ['node', ''], ['kind', 'Ping'], ['round', 0], ['round', 1.5], ['roundStart', 'yesterday'], ['part', 0], ['parts', 0], ['targets', {}], ['taskUid', 'a\0b'],
+    ['runner', 7], ['node', ''], ['kind', 'Ping'], ['round', 0], ['round', 1.5], ['roundStart', 'yesterday'], ['part', 0], ['parts', 0], ['targets', {}], ['taskUid', 'a\0b'], ['taskUid', 'a b'], ['namespace', 'not a name'],
+    ['namespace', ''], ['task', 'Big'], ['task', 'a.*'], ['runner', 'r>'], ['node', 'n'.repeat(254)],
     ['targets.0', null], ['targets.0.target', ''], ['targets.0.layer', 'wire'], ['targets.0.address', 1], ['targets.0.method', null], ['targets.0.targetNode', 3], ['targets.0.family', 'v5'],
     ['targets.0.startedAt', '10 o clock'], ['targets.0.endedAt', undefined], ['targets.0.planned', -1], ['targets.0.planned', 11], ['targets.0.sent', '10'], ['targets.0.failed', 1], ['targets.0.bytes', Number.NaN],
     ['targets.0.ok', 1], ['targets.0.reason', 5], ['targets.0.latency', undefined], ['targets.0.latency.count', 2 ** 31], ['targets.0.latency.sumUs', -1], ['targets.0.latency.histogram', []],

@@ -6,9 +6,11 @@ import { layers, phaseNames, probeErrorCodes, taskKinds } from '@roundsman/api';
  */
 export function resultProblem(value: unknown): string | undefined {
   if (!isObject(value)) return 'is not an object';
-  for (const key of ['runner', 'node', 'namespace', 'task', 'taskUid'] as const) {
-    if (!isName(value[key])) return `${key} is not a name`;
+  // Subjects and object names are made of these.
+  for (const key of ['runner', 'node', 'namespace', 'task'] as const) {
+    if (!isKubernetesName(value[key])) return `${key} is not a Kubernetes name`;
   }
+  if (!isUid(value['taskUid'])) return 'taskUid is not a UID';
   if (!kinds.has(value['kind'] as string)) return 'kind is not a task kind';
   if (!isCount(value['round']) || value['round'] === 0) return 'round is not a positive integer';
   if (!isTime(value['roundStart'])) return 'roundStart is not a time';
@@ -123,6 +125,14 @@ function isObject(value: unknown): value is Bag {
 }
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= 512 && !value.includes('\0');
+}
+const kubernetesName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+function isKubernetesName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 253 && kubernetesName.test(value);
+}
+const uid = /^[A-Za-z0-9][-.A-Za-z0-9]{0,252}$/;
+function isUid(value: unknown): value is string {
+  return typeof value === 'string' && uid.test(value);
 }
 function isOptionalString(value: unknown): boolean {
   return value === undefined || typeof value === 'string';

@@ -114,6 +114,17 @@ describe('closing a round', () => {
     expect(status.perRunner!.map(({ runner, state, targets }) => [runner, state, targets])).toEqual([['runner-1', 'ok', 3], ['runner-2', 'missing', 3], ['runner-3', 'missing', 0], ['runner-4', 'missing', 0]]);
   });
 
+  it('names so many missing runners to others as a message can hold, and how many more there are', async () => {
+    await registerRound(pool, roundObject({ runners: runnersOf(Array.from({ length: 600 }, (_, i) => `node-${i}`)) }));
+    await closeRound(pool, { taskUid: uid, round: 1, cause: 'deadline', silent: () => ({ state: 'missing', reason: 'x'.repeat(5_000) }) });
+    const [untold] = await untoldRounds(pool, 10);
+    expect(untold!.nodes.missing).toHaveLength(500);
+    expect(untold!.unnamedMissing).toBe(100);
+    expect(untold!.nodes.missing[0]!.reason).toHaveLength(201);
+    expect((await reports.latest(uid))!.status.missing).toHaveLength(600);
+    expect(await untoldRounds(pool, 10, [{ taskUid: uid, round: 1 }])).toEqual([]);
+  });
+
   it('does not wait for runners that were not ready and so were given no work', async () => {
     const unready = { runner: 'runner-4', node: 'node-4', notReady: 'draining' };
     await registerRound(pool, roundObject({ runners: [...runnersOf(['node-1', 'node-2']), unready] }));

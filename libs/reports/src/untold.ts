@@ -16,21 +16,28 @@ export interface UntoldRound {
   readonly state: Exclude<RoundStatus['state'], 'ongoing'>;
   readonly verdict: Verdict;
   readonly totals: { planned: number; sent: number; succeeded: number; failed: number; unsent: number };
+  /** The missing ones bounded, as are their reasons: others keep this in objects and messages. */
   readonly nodes: { succeeded: string[]; failed: string[]; missing: { node: string; runner: string; reason: string }[] };
+  /** How many are missing beside those in `nodes`. */
+  readonly unnamedMissing: number;
   /** Is there still a Round object to write the status of? */
   readonly registered: boolean;
   readonly statusWritten: boolean;
   readonly announced: boolean;
 }
 
-/** Oldest first, at most `limit`. */
-export async function untoldRounds(pool: pg.Pool, limit: number): Promise<UntoldRound[]> {
-  const { rows } = await pool.query<Omit<UntoldRound, 'totals' | 'nodes'> & UntoldRound['totals']>({
+const mostMissing = 500;
+const longestReason = 200;
+
+/** Oldest first, at most `limit`, those in `except` left out. */
+export async function untoldRounds(pool: pg.Pool, limit: number, except: readonly { taskUid: string; round: number }[] = []): Promise<UntoldRound[]> {
+  const { rows } = await pool.query<Omit<UntoldRound, 'totals' | 'nodes' | 'unnamedMissing'> & UntoldRound['totals']>({
     name: 'report-untold',
     text: `select task_uid as "taskUid", round, kind, namespace, task, name, round_start as start, closed_at as "closedAt", state, verdict_body as verdict, registered,
        planned::float8, sent::float8, succeeded::float8, failed::float8, unsent::float8, status_written as "statusWritten", announced
-     from report.rounds where closed_at is not null and not (status_written and announced) order by closed_at limit $1`,
-    values: [limit],
+     from report.rounds where closed_at is not null and not (status_written and announced)
+       and (task_uid, round) not in (select * from unnest($2::text[], $3::int[])) order by closed_at limit $1`,
+    values: [limit, except.map(({ taskUid }) => taskUid), except.map(({ round }) => round)],
   });
   if (rows.length === 0) return [];
   const runners = await pool.query<RunnerBrief & { taskUid: string; round: number }>(
@@ -41,10 +48,13 @@ export async function untoldRounds(pool: pg.Pool, limit: number): Promise<Untold
   const of = Map.groupBy(runners.rows, ({ taskUid, round }) => `${taskUid}\n${round}`);
   return rows.map(({ planned, sent, succeeded, failed, unsent, ...row }) => {
     const mine = of.get(`${row.taskUid}\n${row.round}`) ?? [];
-    const missing = mine.filter((runner) => runner.state === 'missing').map(({ node, runner, reason }) => ({ node, runner, reason: reason ?? 'unknown' }));
-    return { ...row, totals: { planned, sent, succeeded, failed, unsent }, nodes: { ...nodesOf(mine), missing } };
+    const all = mine.filter((runner) => runner.state === 'missing');
+    const missing = all.slice(0, mostMissing).map(({ node, runner, reason }) => ({ node, runner, reason: short(reason ?? 'unknown') }));
+    return { ...row, totals: { planned, sent, succeeded, failed, unsent }, nodes: { ...nodesOf(mine), missing }, unnamedMissing: all.length - missing.length };
   });
 }
+
+const short = (text: string): string => (text.length <= longestReason ? text : `${text.slice(0, longestReason).toWellFormed()}…`);
 
 /** Notes what has been told; never undone. */
 export async function markTold(pool: pg.Pool, taskUid: string, round: number, told: 'status' | 'report'): Promise<void> {

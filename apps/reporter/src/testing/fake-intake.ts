@@ -7,6 +7,8 @@ const resource = 'rounds.roundsman.io';
 /** As much of intake as the reporter's tests need: Round objects in the real store, announced, and their status written on request. */
 export class FakeIntake {
   readonly statusWrites: string[] = [];
+  /** Answers a status write of this object instead. */
+  refuse: (name: string) => ServiceError | undefined = () => undefined;
   #rounds = new Map<string, Round>();
   #version = 0;
   #leadership: Leadership | undefined;
@@ -22,7 +24,9 @@ export class FakeIntake {
     this.#served = await this.bus.serve({ name: 'intake', version: '0.1.0', description: 'for tests' }, [
       endpoint(messages.write, async ({ operation, namespace, name, object }) => {
         const round = this.#rounds.get(`${namespace}/${name}`);
-        if (operation !== 'updateStatus' || round === undefined) throw new ServiceError(404, 'not found');
+        if (operation !== 'updateStatus' || name === undefined || round === undefined) throw new ServiceError(404, 'not found');
+        const refused = this.refuse(name);
+        if (refused !== undefined) throw refused;
         this.statusWrites.push(`${namespace}/${name}`);
         return { object: (await this.#commit('MODIFIED', { ...round, status: object!['status'] as NonNullable<Round['status']> })) as never, warnings: [] };
       }),
