@@ -17,10 +17,36 @@ describe('startStarvationMeter', () => {
     }
     const starvation = starvationSchema.parse(meter.stop());
     expect(starvation.suspect).toBe(true);
-    expect(starvation.reasons[0]).toMatch(/event-loop delay p99 \d+\.\d ms is above 20 ms/);
+    expect(starvation.reasons[0]).toMatch(/the measuring thread stood still for \d+\.\d % of the round \(\d+ ms\), above 2 %/);
     expect(starvation.loopDelayP99Ms).toBeGreaterThan(30);
     expect(starvation.cpuShare).toBeGreaterThan(0.3);
     expect(starvation.rssBytes).toBeGreaterThan(1e6);
+  });
+
+  it('sees one stall in a long calm round, which percentiles of samples do not', async () => {
+    const meter = startStarvationMeter(() => undefined);
+    await rest(1500);
+    const until = performance.now() + 300;
+    while (performance.now() < until);
+    await rest(1500);
+    const starvation = starvationSchema.parse(meter.stop());
+    expect(starvation.suspect).toBe(true);
+    expect(starvation.reasons[0]).toMatch(/the measuring thread stood still for (2[5-9]\d|[3-9]\d\d) ms, above 250 ms/);
+    expect(starvation.stalledShare).toBeGreaterThan(0.08);
+  });
+
+  it('does not mind a hiccup in a short round', async () => {
+    const meter = startStarvationMeter(() => undefined);
+    const started = performance.now();
+    await rest(100);
+    const until = performance.now() + 45;
+    while (performance.now() < until);
+    await rest(100);
+    const starvation = meter.stop();
+    const wallMs = performance.now() - started;
+    expect(starvation.longestStallMs).toBeGreaterThan(30);
+    // Unless this machine itself stood still meanwhile.
+    expect(starvation.suspect).toBe(starvation.longestStallMs! > 250 || starvation.stalledShare! * wallMs > 100);
   });
 
   it('sees throttling by the CPU limit', async () => {

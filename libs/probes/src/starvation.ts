@@ -4,14 +4,21 @@ import type { Starvation } from '@roundsman/api';
 
 /** Above these a measurement says more about the prober than about the target. */
 export const starvationThresholds = {
-  /** Event-loop delay p99 of the measuring thread, milliseconds. */
-  loopDelayP99Ms: 20,
+  /** Share of the round in which the measuring thread's event loop stood still; stalls count by their length, not one sample each. */
+  stalledShare: 0.02,
+  /** Less than this in all, milliseconds, is a hiccup, however short the round. */
+  stalledMs: 100,
+  /** One stall as long as this, milliseconds, however long the round: everything that was due in it left together. */
+  longestStallMs: 250,
   /** Share of the round in which the cgroup kept the runner off the CPU. */
   throttledShare: 0.05,
 } as const;
 
 /** How often the event loop's delay is sampled, milliseconds. */
 const resolutionMs = 5;
+/** How often the event loop shows that it turns, and from which delay on it stood still; milliseconds. */
+const beatMs = 10;
+const stallMs = 20;
 
 export interface StarvationMeter {
   /** What the prober itself suffered since the meter was started. Ends the measuring. */
@@ -22,21 +29,26 @@ export interface StarvationMeter {
 export function startStarvationMeter(readThrottled: () => number | undefined = throttledMicroseconds): StarvationMeter {
   const loop = monitorEventLoopDelay({ resolution: resolutionMs });
   loop.enable();
+  const stalls = watchStalls();
   const startedAt = performance.now();
   const cpu = process.cpuUsage();
   const throttled = readThrottled();
   return {
     stop() {
       loop.disable();
+      const { stalledMs, longestStallMs } = stalls.stop();
       const wallUs = Math.max(1, (performance.now() - startedAt) * 1000);
       const used = process.cpuUsage(cpu);
       const throttledNow = readThrottled();
       // The sampling interval itself is part of every sample.
       const loopDelayP99Ms = loop.count === 0 ? 0 : Math.max(0, loop.percentile(99) / 1e6 - resolutionMs);
+      const stalledShare = Math.min(1, (stalledMs * 1000) / wallUs);
       const throttledShare = throttled === undefined || throttledNow === undefined ? undefined : Math.max(0, throttledNow - throttled) / wallUs;
       const reasons: string[] = [];
-      if (loopDelayP99Ms > starvationThresholds.loopDelayP99Ms) {
-        reasons.push(`event-loop delay p99 ${loopDelayP99Ms.toFixed(1)} ms is above ${starvationThresholds.loopDelayP99Ms} ms`);
+      if (longestStallMs > starvationThresholds.longestStallMs) {
+        reasons.push(`the measuring thread stood still for ${longestStallMs.toFixed(0)} ms, above ${starvationThresholds.longestStallMs} ms`);
+      } else if (stalledMs > starvationThresholds.stalledMs && stalledShare > starvationThresholds.stalledShare) {
+        reasons.push(`the measuring thread stood still for ${(stalledShare * 100).toFixed(1)} % of the round (${stalledMs.toFixed(0)} ms), above ${starvationThresholds.stalledShare * 100} %`);
       }
       if (throttledShare !== undefined && throttledShare > starvationThresholds.throttledShare) {
         reasons.push(`the CPU limit throttled the runner for ${(throttledShare * 100).toFixed(1)} % of the round, above ${starvationThresholds.throttledShare * 100} %`);
@@ -45,10 +57,35 @@ export function startStarvationMeter(readThrottled: () => number | undefined = t
         suspect: reasons.length > 0,
         reasons,
         loopDelayP99Ms,
+        stalledShare,
+        longestStallMs,
         cpuShare: (used.user + used.system) / wallUs,
         ...(throttledShare === undefined ? {} : { throttledShare }),
         rssBytes: process.memoryUsage.rss(),
       };
+    },
+  };
+}
+
+/** Adds up for how long the event loop did not turn: a stopped process, a long computation, a core taken by others. */
+function watchStalls(): { stop(): { stalledMs: number; longestStallMs: number } } {
+  let last = performance.now();
+  let stalledMs = 0;
+  let longestStallMs = 0;
+  const beat = (): void => {
+    const now = performance.now();
+    const delay = now - last - beatMs;
+    last = now;
+    if (delay > stallMs) stalledMs += delay;
+    if (delay > longestStallMs) longestStallMs = delay;
+  };
+  const timer = setInterval(beat, beatMs);
+  timer.unref();
+  return {
+    stop() {
+      clearInterval(timer);
+      beat();
+      return { stalledMs, longestStallMs };
     },
   };
 }

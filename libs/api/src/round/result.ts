@@ -84,6 +84,10 @@ export const starvationSchema = z.object({
   reasons: z.array(z.string()),
   /** Event-loop delay p99 of the measuring thread, milliseconds. */
   loopDelayP99Ms: z.number().nonnegative(),
+  /** Share of the round in which the measuring thread stood still for more than 20 ms at a time, 0..1. */
+  stalledShare: z.number().min(0).optional(),
+  /** The longest of these stalls, milliseconds. */
+  longestStallMs: z.number().nonnegative().optional(),
   /** CPU seconds used by the runner process during the round divided by its wall time. */
   cpuShare: z.number().nonnegative(),
   /** Share of the round for which the cgroup throttled the runner, 0..1; absent where the kernel does not tell. */
