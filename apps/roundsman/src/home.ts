@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -44,6 +44,9 @@ export class Home {
 
   /** Makes the folder and the marker; refuses a folder that holds somebody else's files. */
   create(): void {
+    const owner = statSync(this.path, { throwIfNoEntry: false })?.uid;
+    // Whoever owns the folder can put another in its place: what it says must not decide what we end and remove.
+    if (owner !== undefined && owner !== process.getuid?.()) throw new UserError(`${this.path} belongs to another user (uid ${owner})`, 'Set ROUNDSMAN_HOME to a folder of your own.');
     if (existsSync(this.path) && !this.ours && readdirSync(this.path).length > 0) {
       throw new UserError(`${this.path} is not empty and not a home of Roundsman`, 'Set ROUNDSMAN_HOME to another folder, or empty this one.');
     }
@@ -58,8 +61,25 @@ export class Home {
     if (!this.ours) this.write('.roundsman-home', `${randomUUID()}\n`);
   }
 
+  /** A folder and a marker that this user made. Of another user neither counts: it could name anything to end or remove. */
   get ours(): boolean {
-    return existsSync(this.file('.roundsman-home'));
+    const uid = process.getuid?.();
+    const marker = lstatSync(this.file('.roundsman-home'), { throwIfNoEntry: false });
+    return marker?.isFile() === true && marker.uid === uid && statSync(this.path, { throwIfNoEntry: false })?.uid === uid;
+  }
+
+  /**
+   * Also safe to be found by chance, in a folder where everybody may make others: no link, and nobody else can list or change
+   * it (passing through is allowed: Postgres must when we are root).
+   */
+  get private(): boolean {
+    const found = lstatSync(this.path, { throwIfNoEntry: false });
+    return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o066) === 0 && this.ours;
+  }
+
+  /** Where data lies that must not be in the home; only root makes it (postgres-server.ts). */
+  get outside(): string {
+    return join('/var/lib/roundsman', this.tag);
   }
 
   /** Short and the same for the same folder: for what must live elsewhere. */
@@ -119,8 +139,9 @@ export class Home {
   purge(): void {
     if (!existsSync(this.path)) return;
     if (!this.ours) throw new UserError(`${this.path} is not a home of Roundsman: nothing was removed`, 'It has no file .roundsman-home.');
-    const outside = this.state()?.postgresData;
-    if (outside !== undefined && outside.includes(this.tag)) rmSync(dirname(outside), { recursive: true, force: true });
+    // Never a path that a file names: the one we would make, when it is there and ours.
+    const outside = lstatSync(this.outside, { throwIfNoEntry: false });
+    if (outside?.isDirectory() === true && outside.uid === process.getuid?.()) rmSync(this.outside, { recursive: true, force: true });
     for (const name of readdirSync(this.path)) if (name !== '.roundsman-home') rmSync(join(this.path, name), { recursive: true, force: true });
     rmSync(this.path, { recursive: true, force: true });
   }

@@ -1,8 +1,8 @@
 import type { Home, RecordedProcess } from './home.ts';
-import { alive, end } from './processes.ts';
+import { alive, end, ours } from './processes.ts';
 
-/** Processes that a killed supervisor left behind, as far as they are still the recorded ones. */
-export const leftovers = (home: Home): RecordedProcess[] => (home.state()?.processes ?? []).filter(alive);
+/** Processes that a killed supervisor left behind, as far as they are still the recorded ones and of this user. */
+export const leftovers = (home: Home): RecordedProcess[] => (home.state()?.processes ?? []).filter((one) => alive(one) && ours(one));
 
 /** Ends them: runners first, then what they talk to. Returns those that ran. */
 export async function endLeftovers(home: Home): Promise<RecordedProcess[]> {

@@ -54,7 +54,7 @@ export function postgresAccount(): Account | undefined {
 export function dataFolder(home: Home, as: Account | undefined): string {
   const inHome = home.file('data', 'postgres');
   if (as === undefined || existsSync(inHome) || reachable(home.file('data'), as)) return inHome;
-  return join('/var/lib/roundsman', home.tag, 'postgres');
+  return join(home.outside, 'postgres');
 }
 
 /** Starts Postgres over the home's data, made and given its roles on first use. Resolves when it takes connections. */

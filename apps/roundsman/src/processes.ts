@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import type { RecordedProcess } from './home.ts';
+import { account } from './tools.ts';
 
 interface Stat {
   readonly state: string;
@@ -30,6 +31,18 @@ export function record(name: string, pid: number): RecordedProcess | undefined {
 export function alive({ pid, started }: RecordedProcess): boolean {
   const stat = statOf(pid);
   return stat !== undefined && stat.state !== 'Z' && `${bootId()}:${stat.started}` === started;
+}
+
+/** Whether it is ours to end: of this user, or when we are root of the account that runs Postgres for us. */
+export function ours({ pid }: RecordedProcess): boolean {
+  const mine = process.getuid?.();
+  const allowed = mine === 0 ? [0, account('postgres')?.uid, account('nobody')?.uid] : [mine];
+  try {
+    const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return uid !== undefined && allowed.includes(Number(uid));
+  } catch {
+    return false;
+  }
 }
 
 /** Children, their children and so on, as they are now. */
@@ -73,9 +86,9 @@ export function signal(one: RecordedProcess, name: NodeJS.Signals): void {
   }
 }
 
-/** Sends the signal, waits until all are gone, then SIGKILL. Only processes that are still the recorded ones. */
+/** Sends the signal, waits until all are gone, then SIGKILL. Only processes that are still the recorded ones, and ours. */
 export async function end(all: readonly RecordedProcess[], first: NodeJS.Signals, withinMs: number): Promise<RecordedProcess[]> {
-  const running = all.filter(alive);
+  const running = all.filter((one) => alive(one) && ours(one));
   for (const one of running) signal(one, first);
   if (await gone(running, withinMs)) return running;
   for (const one of running) signal(one, 'SIGKILL');

@@ -105,19 +105,15 @@ async function reportOf(client: GatewayClient, { kind, name, reportPath }: Examp
   }
 }
 
-/** Homes of demos that were killed: their processes and files. */
-async function removeOldDemos(): Promise<void> {
-  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(prefix))) {
-    const home = new Home(join(tmpdir(), name));
-    const holder = home.ours ? holderOf(home) : undefined;
-    if (!home.ours || holder === undefined || alive(holder)) continue;
-    try {
-      await endLeftovers(home);
-      home.purge();
-    } catch (error) {
-      // Another user's: theirs to remove.
-      if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    }
+/** Homes of demos that were killed: their processes and files. Only this user's own: anybody can make a folder of such a name. */
+export async function removeOldDemos(folder = tmpdir()): Promise<void> {
+  for (const name of readdirSync(folder).filter((entry) => entry.startsWith(prefix))) {
+    const home = new Home(join(folder, name));
+    if (!home.private) continue;
+    const holder = holderOf(home);
+    if (holder === undefined || alive(holder)) continue;
+    await endLeftovers(home);
+    home.purge();
   }
 }
 
