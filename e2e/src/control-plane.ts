@@ -249,6 +249,7 @@ export class ControlPlane {
       ...(round.metadata.namespace === undefined ? {} : { namespace: round.metadata.namespace }),
       name: round.metadata.name,
       object: { ...round, metadata: { name: round.metadata.name, namespace: round.metadata.namespace }, status: { state, closedAt: new Date().toISOString(), summary: `round is ${state}`, succeeded: [...outcomes.keys()].map((runner) => runner.replace('runner', 'node')), failed: [], missing } } as unknown as Record<string, unknown>,
+      user: 'system:roundsman:reporter',
     });
   }
 }

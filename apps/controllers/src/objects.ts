@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@roundsman/api';
-import { messages, ServiceError, type Bus } from '@roundsman/bus';
+import { messages, ServiceError, serviceUser, type Bus } from '@roundsman/bus';
 import type { Informer } from '@roundsman/reconcile';
 import { eventName, foldEvent, type EventObject, type Occurrence } from './events.ts';
+
+const user = serviceUser('controllers');
 
 type Draft = Record<string, unknown> & { metadata: Partial<KubeObject['metadata']> & { name: string } };
 
@@ -32,7 +34,7 @@ export class Objects {
   /** Gone already is fine, and so is another object of that name. */
   async remove(cache: Informer, { metadata: { namespace, name, uid } }: KubeObject): Promise<void> {
     try {
-      await this.#bus.request(messages.write, {}, { operation: 'delete', resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, preconditions: { uid } });
+      await this.#bus.request(messages.write, {}, { operation: 'delete', resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, preconditions: { uid }, user });
     } catch (error) {
       if (!(error instanceof ServiceError && (error.code === 404 || error.code === 409))) throw error;
     }
@@ -50,7 +52,7 @@ export class Objects {
 
   async #write<T extends KubeObject>(cache: Informer<T>, operation: 'create' | 'update' | 'updateStatus', object: Draft): Promise<T> {
     const { name, namespace } = object.metadata;
-    const reply = await this.#bus.request(messages.write, {}, { operation, resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, object });
+    const reply = await this.#bus.request(messages.write, {}, { operation, resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, object, user });
     const stored = reply.object as unknown as T;
     cache.observe(stored);
     return stored;

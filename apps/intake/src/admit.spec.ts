@@ -200,6 +200,8 @@ describe('who may write what', () => {
   it('refuses people the kinds of the product, and everybody the virtual ones', () => {
     expect(refusal(() => create('Round', {}))).toMatchObject({ code: 403 });
     expect(refusal(() => create('Round', {}, { user: 'system:roundsman' }))).toMatchObject({ code: 403 });
+    // Who names nobody is nobody.
+    expect(refusal(() => create('Round', {}, { user: undefined }))).toMatchObject({ code: 403 });
     expect(refusal(() => create('Report', {}, { user: undefined }))).toMatchObject({ code: 405 });
     expect(refusal(() => create('NetReach', {}, { resource: 'widgets' }))).toMatchObject({ code: 404 });
   });

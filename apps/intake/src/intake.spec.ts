@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messages, ServiceError, Unreachable, type Bus, type Change, type Write } from '@roundsman/bus';
+import { ChangeFeed } from '@roundsman/reconcile';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
 import { migrateStore, openStore, type Store } from '@roundsman/store';
 import { eventually, startNats, startPostgres, type TestNats, type TestPostgres } from '@roundsman/testkit';
@@ -61,7 +62,7 @@ async function startProcess(wait: boolean): Promise<ChildProcess> {
 }
 
 const resource = 'netreaches.roundsman.io';
-const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, request) as never;
+const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, { user: 'system:roundsman:tester', ...request }) as never;
 const create = (name: string, more: Partial<Write> = {}) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more });
 const setQps = (name: string, qps: number, metadata: object = {}) => write({ operation: 'update', resource, namespace: 'default', name, object: { metadata, spec: { request: { qps } } } });
 const allChanges = async (): Promise<Change[]> => {
@@ -167,6 +168,23 @@ describe('writes', () => {
     await expect(write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 't' }, stringData: { password: 12345678 } } })).rejects.toMatchObject({ code: 422 });
     await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'write', user: 'ada', operation: 'create', resource: 'secrets', name: 's', version: 4 })));
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|12345678|aHVudGVyMg/);
+  });
+  it('announces a secret without its content, and whoever may read the rows sees it whole', async () => {
+    await start();
+    const heard: string[] = [];
+    await bus.subscribe(messages.change, {}, ({ payload }) => void heard.push(JSON.stringify(payload)));
+    const feed = new ChangeFeed({ bus, source: store });
+    await feed.start();
+    const seen: Change[] = [];
+    feed.follow({ resource: 'secrets', since: 0, change: (change) => void seen.push(change), relist: () => undefined });
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"stringData":{"password":"hunter2"}}' };
+    await write({ operation: 'create', resource: 'secrets', namespace: 'default', object: { metadata: { name: 's', annotations }, stringData: { password: 'hunter2' } } });
+    await write({ operation: 'delete', resource: 'secrets', namespace: 'default', name: 's' });
+    await eventually(() => expect(heard.filter((text) => text.includes('"secrets"'))).toHaveLength(2));
+    expect(heard.filter((text) => text.includes('hunter2') || text.includes('aHVudGVyMg'))).toEqual([]);
+    await eventually(() => expect(seen.map(({ type }) => type)).toEqual(['ADDED', 'DELETED']));
+    expect(seen[0]?.object).toMatchObject({ metadata: { annotations }, data: { password: 'aHVudGVyMg==' } });
+    await feed.stop();
   });
 });
 

@@ -20,6 +20,17 @@ export interface LeaderPorts {
   readonly keep: KeepHistory;
 }
 
+/** Their content never travels: who may see it reads it from the rows. */
+const withheld: ReadonlySet<string> = new Set(['secrets']);
+
+/** What is told of a change. Annotations would hold the content too (`kubectl apply` keeps a copy there). */
+function announcementOf(change: Change): Change {
+  if (!withheld.has(change.resource)) return change;
+  const { apiVersion, kind, metadata } = change.object;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { ...change, object: { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } }, withheld: true };
+}
+
 /** A transaction that takes longer is given up, and with it the leadership: its outcome is unknown. */
 const commitTimeoutMs = 5_000;
 const beaconMs = 1_000;
@@ -137,7 +148,7 @@ export class Term {
     const { bus, metrics, log } = this.#ports;
     for (const change of changes) {
       try {
-        bus.publish(messages.change, { resource: change.resource, namespace: change.namespace, name: change.name }, change);
+        bus.publish(messages.change, { resource: change.resource, namespace: change.namespace, name: change.name }, announcementOf(change));
       } catch (error) {
         // It is committed all the same; whoever follows the versions sees the hole and reads it.
         log.error({ err: error, version: change.version }, 'a change could not be announced');

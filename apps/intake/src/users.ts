@@ -1,5 +1,5 @@
 /**
- * Whether a write comes from one of the product's own services: they name nobody, or `system:roundsman:<service>`. The gateway
- * always names the person who asked, and no person's name starts like that.
+ * Whether a write comes from one of the product's own services: it says so by its user (`serviceUser`). Only services may send
+ * writes at all (libs/bus, duties), the gateway always names the person who asked, and no person's name starts like that.
  */
-export const isInternal = (user: string | undefined): boolean => user === undefined || user.startsWith('system:roundsman:');
+export const isInternal = (user: string | undefined): boolean => user?.startsWith('system:roundsman:') === true;

@@ -1,5 +1,5 @@
 import type { Round } from '@roundsman/api';
-import { messages, type Bus } from '@roundsman/bus';
+import { messages, serviceUser, type Bus } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
 
@@ -13,6 +13,7 @@ export async function cancelRound({ bus, caches, log }: { bus: Bus; caches: Cach
     ...(namespace === undefined ? {} : { namespace }),
     name,
     object: object as unknown as Record<string, unknown>,
+    user: serviceUser('scheduler'),
   });
   caches.rounds.observe(reply.object as unknown as Round);
   log.info({ round: `${namespace}/${name}`, why }, 'round canceled');

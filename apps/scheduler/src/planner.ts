@@ -1,5 +1,5 @@
 import { isOpenRound, ledgerOf, roundAnnotations, taskAnnotations, type Round } from '@roundsman/api';
-import { messages, ServiceError, type Bus } from '@roundsman/bus';
+import { messages, ServiceError, serviceUser, type Bus } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import { parseTaskKey, type Caches, type Task } from './caches.ts';
@@ -84,7 +84,7 @@ export class Planner {
     const resource = caches.rounds.resource;
     let stored: Round;
     try {
-      const reply = await bus.request(messages.write, {}, { operation: 'create', resource, namespace: namespace as string, name: name as string, object: object as unknown as Record<string, unknown> }, { timeoutMs: writeTimeoutMs });
+      const reply = await bus.request(messages.write, {}, { operation: 'create', resource, namespace: namespace as string, name: name as string, object: object as unknown as Record<string, unknown>, user: serviceUser('scheduler') }, { timeoutMs: writeTimeoutMs });
       stored = reply.object as unknown as Round;
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 409)) throw error;

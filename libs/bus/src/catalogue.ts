@@ -79,7 +79,7 @@ export const writeSchema = z.object({
   fieldValidation: z.enum(['Strict', 'Warn', 'Ignore']).default('Strict'),
   fieldManager: z.string().optional(),
   dryRun: z.boolean().default(false),
-  /** Who asked, for the audit log. */
+  /** Who asked: for the audit log, and for what only the product itself may do (`serviceUser`). */
   user: z.string().optional(),
 });
 export type Write = z.input<typeof writeSchema>;
@@ -97,6 +97,8 @@ export const changeSchema = z.object({
   uid: z.string(),
   /** After the change; for DELETED as it was, with the version of the deletion. */
   object: objectSchema,
+  /** True in an announcement of what may not be read along (secrets): the object is its name, uid and version only; read the row. */
+  withheld: z.boolean().optional(),
 });
 export type Change = z.infer<typeof changeSchema>;
 

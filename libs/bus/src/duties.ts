@@ -25,7 +25,7 @@ export interface Duties {
   readonly managesStreams?: boolean;
   /** Durables of others on WORK, and purging it. */
   readonly managesWork?: boolean;
-  /** A person: reads every message and stream, asks every service. */
+  /** A person: reads along (all but requests) and reads every stream. */
   readonly operates?: boolean;
 }
 
@@ -37,14 +37,15 @@ const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, no
   Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed', AnyRequest>;
 
 const watches = [change, changeHead] as const;
+/** For those that have no database. */
 const reads = [get, list, changes] as const;
 
 /** Who sends and who handles what: the one table from which all permissions follow. */
 const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
-  intake: () => ({ publishes: watches, serves: [write, get, list, changes] }),
-  gateway: () => ({ requests: [write, ...reads], subscribes: [...watches, live, report], replays: [report] }),
+  intake: () => ({ publishes: watches, serves: [write, ...reads] }),
+  gateway: () => ({ requests: [write], subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
-    requests: [write, ...reads],
+    requests: [write],
     subscribes: [...watches, runnerBeat],
     publishes: [nodeCancel],
     appends: [work],
@@ -52,16 +53,16 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     managesStreams: true,
     managesWork: true,
   }),
-  controllers: () => ({ requests: [write, ...reads], subscribes: [...watches, nodeBeat, runnerBeat] }),
+  controllers: () => ({ requests: [write], subscribes: [...watches, nodeBeat, runnerBeat] }),
   reporter: () => ({
-    requests: [write, ...reads],
+    requests: [write],
     subscribes: [...watches, runnerBeat],
     consumes: [{ message: result, durable: 'reporter', create: true }],
     appends: [report],
     serves: [committed],
     managesStreams: true,
   }),
-  agent: ({ node }) => ({ publishes: [[nodeBeat, { node }]], subscribes: [[nodeCancel, { node }]] }),
+  agent: ({ node }) => ({ publishes: [[nodeBeat, { node }]], requests: reads }),
   runner: ({ node, runner }) => ({
     publishes: [
       [runnerBeat, { node, runner }],
@@ -75,7 +76,7 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     ],
     consumes: [{ message: work, durable: runnerDurable(runner), create: false }],
   }),
-  operator: () => ({ operates: true }),
+  operator: () => ({ operates: true, requests: [...reads, committed] }),
 };
 
 export function dutiesOf(identity: Identity): Duties {

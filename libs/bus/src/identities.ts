@@ -22,6 +22,9 @@ export const serviceIdentity = (role: (typeof serviceRoles)[number] | 'operator'
 export const agentIdentity = (node: string): Identity => ({ name: `agent-${node}`, role: 'agent', node });
 export const runnerIdentity = (runner: string, node: string): Identity => ({ name: `runner-${runner}`, role: 'runner', node, runner });
 
+/** Whom a service names as the user of its own writes. The gateway names the person who asked, and no person is called like this. */
+export const serviceUser = (role: (typeof serviceRoles)[number]): string => `system:roundsman:${role}`;
+
 /** A new nkey for an identity. */
 export function createCredential(identity: Identity): Credential {
   // Refuses a name that could not be a subject token before anything is built on it.

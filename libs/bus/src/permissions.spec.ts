@@ -4,9 +4,10 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { eventually, startNats } from '@roundsman/testkit';
 import type { TestNats } from '@roundsman/testkit';
 import {
-  agentIdentity, endpoint, ensureRunnerConsumer, ensureStreams, messages, permissionsOf, removeRunnerConsumer, runnerConsumeOptions, runnerIdentity, serviceIdentity, serviceRoles, sweepDeadLetters,
+  agentIdentity, endpoint, ensureRunnerConsumer, ensureStreams, messages, removeRunnerConsumer, runnerConsumeOptions, runnerIdentity, serviceIdentity, serviceRoles, sweepDeadLetters,
 } from './index.ts';
 import type { Bus, Identity } from './index.ts';
+import { permissionsOf } from './permissions.ts';
 
 const identities: Identity[] = [
   ...serviceRoles.map(serviceIdentity),
@@ -38,22 +39,22 @@ rounds.v1.beat.n_2                             -      -       -         s       
 rounds.v1.beat.n_1.r_1                         -      -       s         s           s        s        -     p
 rounds.v1.beat.n_1.r_2                         -      -       s         s           s        s        -     -
 rounds.v1.beat.n_2.r_1                         -      -       s         s           s        s        -     -
-rounds.v1.node.n_1.cancel                      -      -       p         -           -        s        s     s
+rounds.v1.node.n_1.cancel                      -      -       p         -           -        s        -     s
 rounds.v1.node.n_2.cancel                      -      -       p         -           -        s        -     -
 rounds.v1.dlq.WORK.runner-r_1.invalid          -      -       p         -           p        s        -     p
 rounds.v1.dlq.WORK.runner-r_2.invalid          -      -       p         -           p        s        -     -
 rounds.v1.dlq.RESULT.reporter.invalid          -      -       p         -           p        s        -     -
 rounds.v1.dlq.REPORT.x.invalid                 -      -       -         -           -        s        -     -
-rounds.v1.svc.intake.write                     s      p       p         p           p        ps       -     -
-rounds.v1.svc.intake.get                       s      p       p         p           p        ps       -     -
-rounds.v1.svc.intake.list                      s      p       p         p           p        ps       -     -
-rounds.v1.svc.intake.changes                   s      p       p         p           p        ps       -     -
-rounds.v1.svc.scheduler.materials.r_1          -      -       s         -           -        ps       -     p
-rounds.v1.svc.scheduler.materials.r_2          -      -       s         -           -        ps       -     -
-rounds.v1.svc.scheduler.materials.*            -      -       s         -           -        ps       -     -
-rounds.v1.svc.reporter.committed.r_1           -      -       -         -           s        ps       -     p
-rounds.v1.svc.reporter.committed.r_2           -      -       -         -           s        ps       -     -
-rounds.v1.svc.reporter.committed.*             -      -       -         -           s        ps       -     -
+rounds.v1.svc.intake.write                     s      p       p         p           p        -        -     -
+rounds.v1.svc.intake.get                       s      -       -         -           -        p        p     -
+rounds.v1.svc.intake.list                      s      -       -         -           -        p        p     -
+rounds.v1.svc.intake.changes                   s      -       -         -           -        p        p     -
+rounds.v1.svc.scheduler.materials.r_1          -      -       s         -           -        -        -     p
+rounds.v1.svc.scheduler.materials.r_2          -      -       s         -           -        -        -     -
+rounds.v1.svc.scheduler.materials.*            -      -       s         -           -        -        -     -
+rounds.v1.svc.reporter.committed.r_1           -      -       -         -           s        p        -     p
+rounds.v1.svc.reporter.committed.r_2           -      -       -         -           s        p        -     -
+rounds.v1.svc.reporter.committed.*             -      -       -         -           s        p        -     -
 rounds.v1.>                                    -      -       -         -           -        s        -     -
 rounds.v1.result.>                             -      -       -         -           -        s        -     -
 >                                              -      -       -         -           -        -        -     -
@@ -181,7 +182,7 @@ describe('every role', () => {
     await at('intake').serve({ name: 'intake', version: '1.0.0', description: 'x' }, [endpoint(messages.get, () => node)]);
     await at('scheduler').serve({ name: 'scheduler', version: '1.0.0', description: 'x' }, [endpoint(messages.materials, () => ({}))]);
     await at('reporter').serve({ name: 'reporter', version: '1.0.0', description: 'x' }, [endpoint(messages.committed, ({ rounds }) => ({ committed: rounds }))]);
-    for (const name of ['gateway', 'scheduler', 'controllers', 'reporter', 'operator']) expect(await at(name).request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node);
+    for (const name of ['agent-n.1', 'operator']) expect(await at(name).request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node);
     expect(await at('runner-r.1').request(messages.materials, { runner: 'r.1' }, { taskUid: 'u', round: 1 })).toEqual({});
     expect(await at('runner-r.1').request(messages.committed, { runner: 'r.1' }, { rounds: [] })).toEqual({ committed: [] });
 
@@ -256,6 +257,28 @@ describe('every role', () => {
     expect(listed.streams.sort()).toEqual(['DLQ', 'REPORT', 'RESULT', 'WORK']);
     const stored = (await person.request('$JS.API.STREAM.MSG.GET.REPORT', '{"last_by_subj":"rounds.v1.report.>"}')).json<{ message: { data: string } }>();
     expect(JSON.parse(Buffer.from(stored.message.data, 'base64').toString())).toMatchObject({ taskUid: 'u', round: 1 });
+    await person.close();
+  });
+
+  it('lets a person read along, but neither requests nor as a member of a group', async () => {
+    const person = await connect({ servers: nats.url, authenticator: nkeyAuthenticator(new TextEncoder().encode(nats.seed('operator'))) });
+    const heard: string[] = [];
+    /** A refusal comes here too, as the error. */
+    const hears = (as: string) => (error: Error | null, msg: { subject: string }): void => void (error === null && heard.push(`${as}${msg.subject}`));
+    const refused: string[] = [];
+    void (async () => {
+      for await (const status of person.status()) if (status.type === 'error' && status.error instanceof PermissionViolationError) refused.push(`${status.error.subject} ${status.error.queue ?? ''}`);
+    })();
+    person.subscribe('rounds.v1.>', { callback: hears('') });
+    for (const subject of ['rounds.v1.>', 'rounds.v1.*.>', 'rounds.v1.svc.>', 'rounds.v1.svc.intake.write', 'rounds.v1.live.>']) person.subscribe(subject, { queue: 'q', callback: hears('stolen ') });
+    await person.flush();
+    const served = await at('intake').serve({ name: 'intake', version: '1.0.0', description: 'x' }, [endpoint(messages.write, () => ({ object: node, warnings: [] }))]);
+    for (let count = 0; count < 20; count += 1) await at('gateway').request(messages.write, {}, { operation: 'create', resource: 'secrets', object: { data: { password: 'aHVudGVyMg==' } } });
+    at('intake').publish(messages.changeHead, {}, { version: 2, ofResource: {} });
+    await eventually(() => expect(heard).toContain('rounds.v1.change-head'));
+    expect(heard.filter((subject) => subject.includes('svc') || subject.includes('stolen'))).toEqual([]);
+    expect(refused).toHaveLength(5);
+    await served.stop();
     await person.close();
   });
 

@@ -10,6 +10,8 @@ import { filterOf } from './subject.ts';
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
+  /** Taken out of `subscribe`, as the server writes it: `subject`, or `subject queue` for joining a queue group. */
+  readonly denySubscribe: readonly string[];
   /** May answer a request at its reply subject. */
   readonly responds: boolean;
 }
@@ -38,7 +40,9 @@ export function permissionsOf(identity: Identity): Permissions {
   consumption(duties, mayPublish);
   management(duties, mayPublish);
   if (duties.operates === true) operation(mayPublish, maySubscribe);
-  return { publish: [...publish].sort(), subscribe: [...subscribe].sort(), responds: duties.serves !== undefined };
+  // Requests may hold secrets; and who joins a group takes messages away from the service.
+  const denySubscribe = duties.operates === true ? [`${prefix}.svc.>`, `${prefix}.> *`] : [];
+  return { publish: [...publish].sort(), subscribe: [...subscribe].sort(), denySubscribe, responds: duties.serves !== undefined };
 }
 
 function consumption(duties: Duties, mayPublish: Sink): void {
@@ -75,7 +79,7 @@ function management(duties: Duties, mayPublish: Sink): void {
 /** Also under the `nats` program's default inbox: all other identities have inboxes of their own. */
 function operation(mayPublish: Sink, maySubscribe: Sink): void {
   maySubscribe(`${prefix}.>`, '_INBOX.>', '$JS.EVENT.>');
-  mayPublish(`${prefix}.svc.>`, '$SRV.>', `${api}.INFO`, `${api}.STREAM.NAMES`, `${api}.STREAM.LIST`);
+  mayPublish('$SRV.>', `${api}.INFO`, `${api}.STREAM.NAMES`, `${api}.STREAM.LIST`);
   for (const name of names) {
     for (const verb of ['STREAM.INFO', 'STREAM.MSG.GET', 'CONSUMER.NAMES', 'CONSUMER.LIST']) mayPublish(`${api}.${verb}.${name}`);
     mayPublish(`${api}.CONSUMER.INFO.${name}.*`, `${api}.DIRECT.GET.${name}`, `${api}.DIRECT.GET.${name}.>`);

@@ -15,11 +15,11 @@ export interface ServerConfig {
 export function renderServerConfig({ host, port, storeDir, httpPort, identities }: ServerConfig): string {
   // JSON is valid NATS configuration, quoting included.
   const users = identities.map((identity) => {
-    const { publish, subscribe, responds } = permissionsOf(identity);
+    const { publish, subscribe, denySubscribe, responds } = permissionsOf(identity);
     const permissions = {
       // An empty allow list would mean that everything is allowed.
       publish: publish.length > 0 ? { allow: publish } : { deny: ['>'] },
-      subscribe: { allow: subscribe },
+      subscribe: { allow: subscribe, ...(denySubscribe.length > 0 ? { deny: denySubscribe } : {}) },
       ...(responds ? { allow_responses: { max: 1, expires: '2m' } } : {}),
     };
     return `      # ${identity.name}\n      ${JSON.stringify({ nkey: identity.publicKey, permissions })}`;

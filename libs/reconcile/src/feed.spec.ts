@@ -105,6 +105,30 @@ afterEach(async () => {
 });
 
 describe('ChangeFeed', () => {
+  it('reads what is announced without its content, in its place', async () => {
+    const { source, wire, feed } = await start();
+    const got: string[] = [];
+    feed.follow({ since: 0, change: ({ version, object }) => void got.push(`${version} ${String(object['data'])}`), relist: () => undefined });
+    const commit = (resource: string, data: string): Change => {
+      const change = source.commit(resource);
+      change.object['data'] = data;
+      return change;
+    };
+    const announced = (change: Change): Change => ({ ...change, object: { ...change.object, data: undefined }, withheld: true });
+    const [a, b, c, d] = [commit('configmaps', 'a'), commit('secrets', 'b'), commit('configmaps', 'c'), commit('secrets', 'd')];
+    wire.change(a);
+    wire.change(announced(b));
+    wire.change(c);
+    wire.change(announced(d));
+    await until(() => got.length === 4);
+    expect(got).toEqual(['1 a', '2 b', '3 c', '4 d']);
+    const e = commit('secrets', 'e');
+    wire.change(announced(e));
+    await until(() => got.length === 5);
+    expect(got.at(-1)).toBe('5 e');
+    expect(feed.counts.gaps).toBe(0);
+  });
+
   it('hands over messages as they come, without reading the source', async () => {
     const { source, wire, feed } = await start();
     const seen = collect(feed, 0);

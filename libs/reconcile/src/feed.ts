@@ -131,6 +131,10 @@ export class ChangeFeed {
       return;
     }
     this.#target = Math.max(this.#target, change.version);
+    if (change.withheld === true) {
+      this.#catchUp();
+      return;
+    }
     if (!this.#catching && this.#follows(change, this.#position)) {
       this.#deliver(change);
       return;

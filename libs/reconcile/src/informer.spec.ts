@@ -113,6 +113,23 @@ describe('informer', () => {
     expect(informer.get('default', 'mine')).toBeDefined();
   });
 
+  it('holds what a database that was put back holds, though everything in it is older', async () => {
+    const world = new World();
+    world.version = 2;
+    world.items = [object('a', 1), object('b', 2)];
+    const { informer, seen } = await started(world);
+    world.send(change('MODIFIED', object('a', 7, { labels: { app: 'x' } })), change('ADDED', object('c', 8)));
+    seen.length = 0;
+    world.version = 3;
+    world.items = [object('a', 3), object('b', 2)];
+    world.follower?.relist('the database was replaced');
+    await settle();
+    expect(informer.list().map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`)).toEqual(['a@3', 'b@2']);
+    expect(informer.byLabel('app', 'x')).toEqual([]);
+    expect(seen).toContain('DELETED c@8');
+    expect(world.follower?.since).toBe(3);
+  });
+
   it('tries until the first list succeeds', async () => {
     const world = new World();
     world.listErrors = 2;

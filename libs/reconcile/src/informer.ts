@@ -107,9 +107,10 @@ export class Informer<T extends KubeObject = KubeObject> {
     const { source, resource, feed, log } = this.#options;
     for (let failures = 0; !this.#stop.signal.aborted; ) {
       try {
+        const followed = this.#following?.position ?? 0;
         const { version, items } = await source.list(resource);
         if (this.#stop.signal.aborted) return;
-        this.#replace(items as T[], version);
+        this.#replace(items as T[], version, version < followed);
         this.#following = feed.follow({
           resource,
           since: version,
@@ -131,13 +132,14 @@ export class Informer<T extends KubeObject = KubeObject> {
     }
   }
 
-  #replace(items: readonly T[], version: number): void {
+  /** `older`: the list is older than what was followed, so the database was put back: versions say nothing about what is newer. */
+  #replace(items: readonly T[], version: number, older: boolean): void {
     const listed = new Set(items.map((item) => nameKey(item.metadata.namespace, item.metadata.name)));
     for (const [key, object] of this.#objects) {
       // One's own writes may be newer than the list.
-      if (!listed.has(key) && versionOf(object) <= version) this.#remove(key, object);
+      if (!listed.has(key) && (older || versionOf(object) <= version)) this.#remove(key, object);
     }
-    for (const item of items) this.#put(item);
+    for (const item of items) this.#put(item, older);
   }
 
   #apply(change: Change): void {
@@ -151,14 +153,14 @@ export class Informer<T extends KubeObject = KubeObject> {
     if (known !== undefined && versionOf(known) < change.version) this.#remove(key, object);
   }
 
-  #put(object: T): void {
+  #put(object: T, whatever = false): void {
     const key = nameKey(object.metadata.namespace, object.metadata.name);
     const before = this.#objects.get(key);
-    if (before !== undefined && versionOf(before) >= versionOf(object)) return;
+    if (before !== undefined && !whatever && versionOf(before) >= versionOf(object)) return;
     if (before !== undefined && before.metadata.uid !== object.metadata.uid) {
       // Deleted and made anew while we were not told.
       this.#remove(key, before);
-      this.#put(object);
+      this.#put(object, whatever);
       return;
     }
     if (before !== undefined) this.#unindex(key, before);
