@@ -4,10 +4,11 @@
 // Decision and measurements: docs/decisions/0001-runtime-from-npm.md
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, closeSync, constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { arch, constants as osConstants, homedir, platform } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { releaseLock, takeLock } from './lock.mjs';
 
 const NODE_VERSION = '26.10.0';
 const PNPM_VERSION = '12.21.0';
@@ -70,63 +71,29 @@ function readable(file) {
 
 const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/** A process by pid and start time (field 22 of /proc/<pid>/stat): a pid alone may be another's by now. */
-function startOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  } catch {
-    return undefined;
-  }
-}
-
 /** Runs the work while no other process sets up this workspace; one that was killed does not block for ever. */
 function alone(work) {
   const file = join(root, '.setup.lock');
-  const mine = `${process.pid} ${startOf(process.pid)}`;
-  for (let told = false; ; ) {
+  for (let told = false; ; told = true) {
+    let holder;
     try {
-      const handle = openSync(file, 'wx');
-      writeSync(handle, mine);
-      closeSync(handle);
-      break;
+      holder = takeLock(file);
     } catch (error) {
       if (error.code === 'EROFS' || error.code === 'EACCES') fail(`${root} cannot be written to by this user`, 'The first start sets the workspace up: run it as its owner, or use a copy of your own.');
-      if (error.code !== 'EEXIST') throw error;
+      throw error;
     }
-    let holder = '';
-    try {
-      holder = readFileSync(file, 'utf8');
-    } catch {
-      continue;
-    }
-    const [pid, start] = holder.split(' ');
-    // Empty: it was made a moment ago and is about to be written; or its maker died right then.
-    const dead = holder === '' ? ageOf(file) > 5_000 : startOf(pid) !== start;
-    if (dead) {
-      rmSync(file, { force: true });
-      continue;
-    }
-    if (!told) say(`Process ${pid} is setting up this workspace; waiting for it ...`);
-    told = true;
+    if (holder === undefined) break;
+    if (!told) say(`Process ${holder} is setting up this workspace; waiting for it ...`);
     wait(200);
   }
   // Also when `fail` ends the process in the middle.
-  const release = () => rmSync(file, { force: true });
+  const release = () => releaseLock(file);
   process.on('exit', release);
   try {
     return work();
   } finally {
     process.removeListener('exit', release);
     release();
-  }
-}
-
-function ageOf(file) {
-  try {
-    return Date.now() - statSync(file).mtimeMs;
-  } catch {
-    return 0;
   }
 }
 
