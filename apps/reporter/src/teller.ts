@@ -1,5 +1,5 @@
 import type { Round, RoundStatus } from '@roundsman/api';
-import { InvalidPayload, InvalidToken, messages, ServiceError, streams, Unreachable, type Bus } from '@roundsman/bus';
+import { InvalidPayload, InvalidToken, messages, ServiceError, serviceUser, streams, Unreachable, type Bus } from '@roundsman/bus';
 import type { Informer } from '@roundsman/reconcile';
 import { markTold, untoldRounds, type ReportPool, type UntoldRound } from '@roundsman/reports';
 import type { Logger } from 'pino';
@@ -136,6 +136,7 @@ export class Teller {
         namespace,
         name,
         object: { apiVersion: 'roundsman.io/v1', kind: 'Round', metadata: { name, namespace, ...(known === undefined ? {} : { uid: known.metadata.uid }) }, spec: known?.spec ?? {}, status },
+        user: serviceUser('reporter'),
       });
       rounds.observe(object as unknown as Round);
     } catch (error) {
