@@ -1,3 +1,4 @@
+import { defaultCapacityQps } from '@roundsman/api';
 import { z } from 'zod';
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== '');
@@ -22,7 +23,7 @@ export const runnerConfigSchema = z.object({
   /** IP addresses of the echo target, separated by commas. */
   bindAddresses: z.string().default('127.0.0.1').transform(list).pipe(z.array(z.union([z.ipv4(), z.ipv6()])).min(1)),
   /** Requests per second it may be asked for, all rounds together. */
-  capacityQps: z.coerce.number().positive().default(10_000),
+  capacityQps: z.coerce.number().positive().default(defaultCapacityQps),
   maxRounds: z.coerce.number().int().positive().default(16),
   /** MiB of JavaScript heap for one round. */
   roundHeapMb: z.coerce.number().int().min(32).default(192),

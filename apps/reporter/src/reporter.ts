@@ -15,6 +15,7 @@ import type { Settings } from './settings.ts';
 import { Teller } from './teller.ts';
 
 const keyOf = ({ metadata }: Round): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+const dayMs = 86_400_000;
 /** Is it the reporter's turn with this round? */
 const isOpen = (round: Round): boolean => (round.status?.state ?? 'ongoing') === 'ongoing';
 
@@ -62,14 +63,14 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { bus, health } = this.#context;
+    const { bus, config, health } = this.#context;
     health.add({ name: 'reporter/results', problem: () => this.#ingester.problem() });
     health.add({ name: 'reporter/rounds', problem: () => this.#feed.problem() ?? this.#rounds.problem() });
     await this.#feed.start();
     await this.#beats.start(bus);
     await this.#ingester.start();
     this.#served = await bus.serve({ name: 'reporter', version: '0.1.0', description: 'Results to reports' }, [
-      endpoint(messages.committed, async ({ rounds }, params) => ({ committed: await committedRounds(this.#pool, params['runner'] ?? '', rounds) })),
+      endpoint(messages.committed, async ({ rounds }, params) => ({ committed: await committedRounds(this.#pool, params['runner'] ?? '', rounds, config.retentionDays * dayMs) })),
     ]);
     // Not awaited: the database may still be coming up, and readiness says so.
     this.#started = this.#rounds.start().then(() => this.#gate.start());

@@ -202,7 +202,18 @@ export const messages = {
   ),
   committed: request(
     `${prefix}.svc.reporter.committed.{runner}`,
-    z.object({ rounds: z.array(z.object({ taskUid: z.string(), round: z.number().int() })).max(500) }),
+    z.object({
+      rounds: z
+        .array(
+          z.object({
+            taskUid: z.string(),
+            round: z.number().int(),
+            /** When the runner had its result: one older than what is kept is not waited for. */
+            endedAt: z.iso.datetime().optional(),
+          }),
+        )
+        .max(500),
+    }),
     z.object({ committed: z.array(z.object({ taskUid: z.string(), round: z.number().int() })) }),
     5_000,
     'Which of these rounds of this runner are safely in Postgres',

@@ -77,10 +77,10 @@ describe('ingest', () => {
     const parts = inParts('runner-1', ['node-1', 'node-2', 'node-3', 'node-4']);
     for (const part of [parts[3]!, parts[1]!, parts[0]!]) expect((await ingest.store([part])).completed).toEqual([]);
     const round = { taskUid: parts[0]!.taskUid, round: 1 };
-    expect(await committedRounds(pool, 'runner-1', [round])).toEqual([]);
+    expect(await committedRounds(pool, 'runner-1', [round], 30 * days)).toEqual([]);
     expect((await ingest.store([parts[2]!])).completed).toEqual([{ ...round, runner: 'runner-1' }]);
-    expect(await committedRounds(pool, 'runner-1', [round, { ...round, round: 2 }])).toEqual([round]);
-    expect(await committedRounds(pool, 'runner-2', [round])).toEqual([]);
+    expect(await committedRounds(pool, 'runner-1', [round, { ...round, round: 2 }], 30 * days)).toEqual([round]);
+    expect(await committedRounds(pool, 'runner-2', [round], 30 * days)).toEqual([]);
   });
 
   it('lets two writers store the same messages at once', async () => {
@@ -113,7 +113,7 @@ describe('ingest', () => {
     await ingest.countLate([late]);
     expect(await sql('select late_results from report.rounds')).toEqual([{ late_results: 1 }]);
     // The runner need not send it again.
-    expect(await committedRounds(pool, 'runner-2', [{ taskUid: early.taskUid, round: 1 }])).toHaveLength(1);
+    expect(await committedRounds(pool, 'runner-2', [{ taskUid: early.taskUid, round: 1 }], 30 * days)).toHaveLength(1);
   });
 
   it('makes the partition of any day, and again when it was dropped meanwhile', async () => {
@@ -133,11 +133,19 @@ describe('ingest', () => {
     expect(await sql('select count(distinct round_start)::int as n from report.results')).toEqual([{ n: 1 }]);
   });
 
-  it('of results too old to be kept only notes that they came', async () => {
+  it('keeps nothing of results too old, but that they came if their round is known; their runner may let go of them', async () => {
     const ancient = result('runner-1', ['node-1'], { roundStart: new Date(Date.now() - 40 * days).toISOString() });
-    expect(await ingest.store([ancient])).toMatchObject({ rows: 0, outcomes: ['expired'] });
-    expect(await committedRounds(pool, 'runner-1', [{ taskUid: ancient.taskUid, round: 1 }])).toHaveLength(1);
-    expect(await counts()).toEqual([{ results: 0, parts: 1, failures: 0, whole: 1, planned: null }]);
+    const rounds = [{ taskUid: ancient.taskUid, round: 1, endedAt: ancient.roundStart }, { taskUid: ancient.taskUid, round: 2, endedAt: now }];
+    expect(await ingest.store([ancient])).toMatchObject({ rows: 0, outcomes: ['expired'], completed: [] });
+    expect(await sql('select * from report.rounds')).toEqual([]);
+    expect(await sql(`select from pg_class where relkind = 'r' and relname like 'results_p%'`)).toEqual([]);
+    expect(await committedRounds(pool, 'runner-1', rounds, 30 * days)).toEqual([{ taskUid: ancient.taskUid, round: 1 }]);
+    expect(await committedRounds(pool, 'runner-1', rounds, 50 * days)).toEqual([]);
+
+    // A round that has been running all the time.
+    await new Ingest(pool, { retentionMs: 50 * days }).store([{ ...ancient, runner: 'runner-2' }]);
+    expect(await ingest.store([ancient, result('runner-3', ['node-1'], { round: 2 })])).toMatchObject({ rows: 1, outcomes: ['expired', 'stored'], completed: [{ runner: 'runner-1' }, { runner: 'runner-3' }] });
+    expect(await committedRounds(pool, 'runner-1', rounds, 30 * days)).toHaveLength(1);
   });
 
   it('has changed nothing when Postgres is killed in the middle, and goes on after it is back', async () => {

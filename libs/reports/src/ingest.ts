@@ -3,11 +3,12 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { CopyRows } from './copy.ts';
 import { dayMs, ensurePartition, perDay } from './partitions.ts';
+import { keptFrom } from './retained.ts';
 import { failureColumns, resultColumns, writeFailures, writeResult } from './rows.ts';
 
 /**
  * What became of one result message. `stored`: now in Postgres. `duplicate`: was there already. `late`: its round was closed
- * before; dropped. `expired`: older than what is kept; only that the runner reported is recorded.
+ * before; dropped. `expired`: older than what is kept; if its round is known, only that the runner reported is recorded.
  */
 export type PartOutcome = 'stored' | 'duplicate' | 'late' | 'expired';
 
@@ -59,10 +60,11 @@ export class Ingest {
     const client = await this.pool.connect();
     let broken = true;
     try {
+      const horizon = await keptFrom(client, this.options.retentionMs);
       for (let merge = false, renewed = false; ; ) {
         try {
-          await this.#ensureDays(client, items);
-          const result = await this.#transaction(client, items, merge);
+          await this.#ensureDays(client, items.filter(({ start }) => start >= horizon));
+          const result = await this.#transaction(client, items, horizon, merge);
           broken = false;
           return result;
         } catch (error) {
@@ -108,11 +110,10 @@ export class Ingest {
     }
   }
 
-  async #transaction(client: PoolClient, items: readonly Item[], merge: boolean): Promise<IngestResult> {
+  async #transaction(client: PoolClient, items: readonly Item[], horizon: number, merge: boolean): Promise<IngestResult> {
     await client.query('begin');
-    const closed = await this.#lockRounds(client, items);
-    const outcomes = await claim(client, items, closed);
-    const horizon = Date.now() - this.options.retentionMs;
+    const rounds = await this.#lockRounds(client, items, horizon);
+    const outcomes = await claim(client, items, rounds);
     const kept: Item[] = [];
     items.forEach((item, i) => {
       if (outcomes[i] !== 'stored') return;
@@ -120,14 +121,14 @@ export class Ingest {
       else kept.push(item);
     });
     const rows = merge ? await this.#merge(client, kept) : await this.#copy(client, kept);
-    const touched = items.filter((_, i) => outcomes[i] === 'stored' || outcomes[i] === 'expired');
+    const touched = items.filter(({ round }, i) => (outcomes[i] === 'stored' || outcomes[i] === 'expired') && rounds.has(round));
     const completed = await bringForward(client, touched);
     await client.query('commit');
     return { outcomes, rows, completed };
   }
 
-  /** Holds the rounds open until commit, making those not known yet. Answers which are closed already. */
-  async #lockRounds(client: PoolClient, items: readonly Item[]): Promise<Set<string>> {
+  /** Holds the rounds open until commit, making those not known yet unless they are too old. Answers the known ones: are they closed already? */
+  async #lockRounds(client: PoolClient, items: readonly Item[], horizon: number): Promise<Map<string, boolean>> {
     const rounds = new Map<string, RoundResult>();
     for (const { round, part } of items) if (!rounds.has(round)) rounds.set(round, part);
     const all = [...rounds.values()];
@@ -135,22 +136,24 @@ export class Ingest {
     let { rows } = await client.query<LockedRound>({ ...lockRounds, values: keys });
     if (rows.length < rounds.size) {
       const known = new Set(rows.map(({ uid, round }) => `${uid}\n${round}`));
-      const missing = [...rounds].filter(([key]) => !known.has(key)).map(([, part]) => part);
-      await client.query({
-        ...addRounds,
-        values: [
-          missing.map((part) => part.taskUid), missing.map((part) => part.round), missing.map((part) => part.kind), missing.map((part) => part.namespace),
-          missing.map((part) => part.task), missing.map((part) => roundObjectName(part.kind, part.task, part.taskUid, part.round)), missing.map((part) => part.roundStart),
-        ],
-      });
-      ({ rows } = await client.query<LockedRound>({ ...lockRounds, values: keys }));
+      const missing = [...rounds].filter(([key, part]) => !known.has(key) && Date.parse(part.roundStart) >= horizon).map(([, part]) => part);
+      if (missing.length > 0) {
+        await client.query({
+          ...addRounds,
+          values: [
+            missing.map((part) => part.taskUid), missing.map((part) => part.round), missing.map((part) => part.kind), missing.map((part) => part.namespace),
+            missing.map((part) => part.task), missing.map((part) => roundObjectName(part.kind, part.task, part.taskUid, part.round)), missing.map((part) => part.roundStart),
+          ],
+        });
+        ({ rows } = await client.query<LockedRound>({ ...lockRounds, values: keys }));
+      }
     }
     const starts = new Map(rows.map(({ uid, round, start }) => [`${uid}\n${round}`, start]));
     for (const item of items) {
       item.start = starts.get(item.round) ?? item.start;
-      if (!this.#days.has(Math.floor(item.start / dayMs))) throw new MissingDay(item.start);
+      if (item.start >= horizon && !this.#days.has(Math.floor(item.start / dayMs))) throw new MissingDay(item.start);
     }
-    return new Set(rows.filter(({ closed }) => closed).map(({ uid, round }) => `${uid}\n${round}`));
+    return new Map(rows.map(({ uid, round, closed }) => [`${uid}\n${round}`, closed]));
   }
 
   async #copy(client: PoolClient, items: readonly Item[]): Promise<number> {
@@ -254,16 +257,17 @@ const columnsOf = (items: readonly Item[]): unknown[][] => [
   items.map(({ part }) => part.taskUid), items.map(({ part }) => part.round), items.map(({ part }) => part.runner), items.map(({ part }) => part.parts), items.map(({ part }) => part.part),
 ];
 
-/** Says of each message whether it is new, and marks the new ones as received. */
-async function claim(client: PoolClient, items: readonly Item[], closed: ReadonlySet<string>): Promise<PartOutcome[]> {
-  const open = items.filter(({ round }) => !closed.has(round));
-  const over = items.filter(({ round }) => closed.has(round));
+/** Says of each message whether it is new, and marks the new ones as received. Rounds: the known ones, true when closed. */
+async function claim(client: PoolClient, items: readonly Item[], rounds: ReadonlyMap<string, boolean>): Promise<PartOutcome[]> {
+  const open = items.filter(({ round }) => rounds.get(round) === false);
+  const over = items.filter(({ round }) => rounds.get(round) === true);
   const fresh = new Set<string>();
   const known = new Set<string>();
   if (open.length > 0) for (const row of (await client.query<PartKey>({ ...claimParts, values: columnsOf(open) })).rows) fresh.add(keyOf(row));
   if (over.length > 0) for (const row of (await client.query<PartKey>({ ...knownParts, values: columnsOf(over) })).rows) known.add(keyOf(row));
   return items.map(({ round, key }) => {
-    if (closed.has(round)) return known.has(key) ? 'duplicate' : 'late';
+    if (!rounds.has(round)) return 'expired';
+    if (rounds.get(round) === true) return known.has(key) ? 'duplicate' : 'late';
     // Twice in one batch: only the first is stored.
     return fresh.delete(key) ? 'stored' : 'duplicate';
   });

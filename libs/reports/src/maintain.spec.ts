@@ -165,4 +165,21 @@ describe('hourly roll-ups', () => {
     expect(await rollUp(pool, now)).toBe(1);
     expect((await rolled())[0]).toMatchObject({ rounds: 2, planned: 4 });
   });
+
+  it('stay as they are once retention has removed what they were made of, whatever comes late', async () => {
+    const now = Date.now();
+    const start = now - 31 * day;
+    await closedRound(1, start);
+    expect(await rollUp(pool, now)).toBe(1);
+    const before = await rolled();
+    expect(before).toHaveLength(1);
+    await retire(pool, { ...keepAll, retentionMs: 30 * day }, now);
+    // Also when somebody keeps longer than was kept until now.
+    expect((await ingest.store([roundResult('runner-9', [targetResult('node-1')], { round: 7, roundStart: iso(start) })])).outcomes).toEqual(['expired']);
+    expect(await partitions()).toEqual([]);
+    await pool.query(`insert into report.dirty_hours values (date_trunc('hour', $1::timestamptz, 'UTC'))`, [iso(start)]);
+    expect(await rollUp(pool, now)).toBe(0);
+    expect(await rolled()).toEqual(before);
+    expect((await pool.query('select from report.dirty_hours')).rowCount).toBe(0);
+  });
 });

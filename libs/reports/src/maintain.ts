@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { dayMs, dropPartition, ensurePartition, listPartitions, partitionOf, perDay, perMonth } from './partitions.ts';
+import { noteRemoved, removedUpTo } from './retained.ts';
+import { dayMs, dropPartition, ensurePartition, isAttached, listPartitions, partitionOf, perDay, perMonth } from './partitions.ts';
 
 export interface RetentionOptions {
   /** Results, failures and reports of rounds that started longer ago are removed, by whole days. */
@@ -40,6 +41,8 @@ export async function retire(pool: pg.Pool, options: RetentionOptions, now = Dat
         horizon = Math.max(horizon, from + dayMs);
       }
     }
+    const gone = Math.max(0, ...days.filter(({ to }) => to <= horizon).map(({ to }) => to));
+    if (gone > 0) await noteRemoved(client, gone);
     // Reports first: none may point to rows that are gone.
     const rounds = await retireRounds(client, horizon);
     const partitions: string[] = [];
@@ -85,13 +88,15 @@ async function retireRounds(client: pg.PoolClient, horizon: number): Promise<num
 
 /**
  * Rolls up the hours in which rounds were closed since the last time, but for the current one: each is computed anew from
- * its rows, so that repeating it, or rolling up an hour once more for a late round, gives the same. Answers how many.
+ * its rows, so that repeating it, or rolling up an hour once more for a late round, gives the same. Hours whose rows retention
+ * has removed keep what they have. Answers how many.
  */
 export async function rollUp(pool: pg.Pool, now = Date.now()): Promise<number> {
   return withClient(pool, async (client) => {
     const current = new Date(Math.floor(now / 3_600_000) * 3_600_000);
     let done = 0;
     for (;;) {
+      const removed = await removedUpTo(client);
       await client.query('begin');
       try {
         const { rows } = await client.query<{ hour: Date }>('select hour from report.dirty_hours where hour < $1 order by hour limit 1 for update', [current]);
@@ -105,9 +110,10 @@ export async function rollUp(pool: pg.Pool, now = Date.now()): Promise<number> {
         }
         const { hour } = rows[0];
         await client.query('delete from report.dirty_hours where hour = $1', [hour]);
-        await rollUpHour(client, hour);
+        const there = hour.getTime() >= removed && (await isAttached(client, partitionOf(perDay[0]!, hour.getTime()).name));
+        if (there) await rollUpHour(client, hour);
         await client.query('commit');
-        done += 1;
+        if (there) done += 1;
       } catch (error) {
         await client.query('rollback');
         if (!(error instanceof NoRollupPartition)) throw error;
@@ -124,9 +130,7 @@ class NoRollupPartition extends Error {
 }
 
 async function rollUpHour(client: pg.PoolClient, hour: Date): Promise<void> {
-  const { name } = partitionOf(perMonth, hour.getTime());
-  const { rows } = await client.query<{ there: boolean }>(`select exists (select from pg_inherits where inhrelid = to_regclass($1)) as there`, [`report.${name}`]);
-  if (!rows[0]!.there) throw new NoRollupPartition(hour);
+  if (!(await isAttached(client, partitionOf(perMonth, hour.getTime()).name))) throw new NoRollupPartition(hour);
   const end = new Date(hour.getTime() + 3_600_000);
   await client.query('delete from report.rollups where hour = $1', [hour]);
   await client.query(

@@ -16,6 +16,9 @@ type Row = Pick<TargetResult, 'target' | 'layer' | 'address' | 'method' | 'plann
   errors: TargetResult['errors'] | null;
   statusCodes: TargetResult['statusCodes'] | null;
   replyCodes: TargetResult['replyCodes'] | null;
+  lagCount: number | null;
+  lagSumUs: number | null;
+  lagMaxUs: number | null;
 } & FlatDistribution;
 
 // Shared by all rows that have nothing to say.
@@ -25,7 +28,7 @@ const noDistribution = distributionOf({ n: 0, sum: 0, min: 0, max: 0, b: null, c
 
 /**
  * What the verdict and the comparison are given: every runner with what it measured, and one raw failure of each kind per
- * target. Start and end are the round's start, send lag and phases are empty: nobody looks at them here.
+ * target. Start and end are the round's start, send lag is without histogram, phases are empty: nobody looks at them here.
  */
 export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round: number, start: Date, runners: readonly RunnerRow[], targets: number): Promise<RunnerOutcome[]> {
   const failures = await client.query<Omit<Failure, 'at'> & { at: Date; runner: string; target: string }>(
@@ -40,6 +43,7 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
     `declare outcomes no scroll cursor for
      select runner, target, layer, address, method, target_node as "targetNode", family, planned, sent, unsent, succeeded, failed, bytes::float8, ok, reason,
        errors, case when not ok then status_codes end as "statusCodes", case when not ok then reply_codes end as "replyCodes",
+       case when not ok then lag_count end as "lagCount", lag_sum_us as "lagSumUs", lag_max_us as "lagMaxUs",
        latency_count as n, latency_sum_us as sum, latency_min_us as min, latency_max_us as max,
        case when $4 or not ok then latency_b end as b, case when $4 or not ok then latency_c end as c
      from report.results where round_start = $3 and task_uid = $1 and round = $2 order by runner, target`,
@@ -47,7 +51,7 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
   );
   for (;;) {
     const { rows } = await client.query<Row>(`fetch ${page} from outcomes`);
-    for (const { runner, targetNode, family, reason, errors, statusCodes, replyCodes, n, sum, min, max, b, c, ...row } of rows) {
+    for (const { runner, targetNode, family, reason, errors, statusCodes, replyCodes, lagCount, lagSumUs, lagMaxUs, n, sum, min, max, b, c, ...row } of rows) {
       const own = failuresOf.get(`${runner}\n${row.target}`);
       resultsOf.get(runner)?.push({
         ...row,
@@ -57,7 +61,7 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
         startedAt: at,
         endedAt: at,
         latency: n === 0 ? noDistribution : distributionOf({ n, sum, min, max, b, c }),
-        sendLag: noDistribution,
+        sendLag: lagCount === null ? noDistribution : { ...noDistribution, count: lagCount, sumUs: lagSumUs ?? 0, maxUs: lagMaxUs ?? 0 },
         phases: nothing,
         errors: errors ?? nothing,
         statusCodes: statusCodes ?? nothing,

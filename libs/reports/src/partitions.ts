@@ -55,7 +55,7 @@ export async function ensurePartition(client: pg.ClientBase, partitioned: Partit
   }
 }
 
-async function isAttached(client: pg.ClientBase, name: string): Promise<boolean> {
+export async function isAttached(client: pg.ClientBase, name: string): Promise<boolean> {
   const { rowCount } = await client.query(`select from pg_inherits i where i.inhrelid = to_regclass($1)`, [`report.${name}`]);
   return rowCount === 1;
 }

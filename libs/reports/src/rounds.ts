@@ -1,5 +1,6 @@
 import { roundObjectName, type Round } from '@roundsman/api';
 import type pg from 'pg';
+import { keptFrom } from './retained.ts';
 
 /** Notes a Round object: its deadline and who must report. Repeating it is harmless; a closed round is left as it is. */
 export async function registerRound(pool: pg.Pool, round: Round): Promise<'open' | 'closed'> {
@@ -43,14 +44,23 @@ export async function cancelRow(pool: pg.Pool, taskUid: string, round: number): 
   await pool.query('update report.rounds set cancel_seen = now() where task_uid = $1 and round = $2 and closed_at is null and cancel_seen is null', [taskUid, round]);
 }
 
-/** Which of these rounds of a runner need nothing more from it: its result is whole, or its round was closed without it. */
-export async function committedRounds(pool: pg.Pool, runner: string, rounds: readonly { taskUid: string; round: number }[]): Promise<{ taskUid: string; round: number }[]> {
+/**
+ * Which of these rounds of a runner need nothing more from it: its result is whole, or its round was closed without it, or is
+ * unknown and older than what is kept.
+ */
+export async function committedRounds(
+  pool: pg.Pool,
+  runner: string,
+  rounds: readonly { taskUid: string; round: number; endedAt?: string | undefined }[],
+  retentionMs: number,
+): Promise<{ taskUid: string; round: number }[]> {
+  const horizon = await keptFrom(pool, retentionMs);
   const { rows } = await pool.query<{ taskUid: string; round: number }>(
-    `select k.uid as "taskUid", k.round from unnest($2::text[], $3::int[]) k (uid, round)
-     join report.rounds r on r.task_uid = k.uid and r.round = k.round
+    `select k.uid as "taskUid", k.round from unnest($2::text[], $3::int[], $4::timestamptz[]) k (uid, round, ended)
+     left join report.rounds r on r.task_uid = k.uid and r.round = k.round
      left join report.runner_rounds x on x.task_uid = k.uid and x.round = k.round and x.runner = $1
-     where r.closed_at is not null or x.state is not null`,
-    [runner, rounds.map(({ taskUid }) => taskUid), rounds.map(({ round }) => round)],
+     where r.closed_at is not null or x.state is not null or (r.round is null and k.ended < $5)`,
+    [runner, rounds.map(({ taskUid }) => taskUid), rounds.map(({ round }) => round), rounds.map(({ endedAt }) => endedAt ?? null), new Date(horizon)],
   );
   return rows;
 }

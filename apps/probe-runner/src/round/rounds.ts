@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LiveSample, WorkOrder } from '@roundsman/api';
+import { roundMarginMs, type LiveSample, type WorkOrder } from '@roundsman/api';
 import { messages, type Bus, type Delivery } from '@roundsman/bus';
 import type { PolicySettings, RoundOutcome, RoundProgress } from '@roundsman/probes';
 import { builtFile } from '../built-file.ts';
@@ -18,8 +18,7 @@ import { measureInThread, ThreadFault } from './thread.ts';
 const mostAttempts = 5;
 /** A thread is started so long before its round: it loads and warms up while nothing is due yet. */
 const threadLeadMs = 1_000;
-/** A round ends this much before its deadline, so that its result still counts: a tenth of its time, at most a second. */
-const marginMs = (order: WorkOrder): number => Math.min(1_000, 0.1 * (Date.parse(order.deadline) - Date.parse(order.roundStart)));
+const marginMs = (order: WorkOrder): number => roundMarginMs(Date.parse(order.deadline) - Date.parse(order.roundStart));
 
 /** Why a round was told to stop; carried by its abort signal. */
 type Stop = { readonly why: 'canceled'; readonly reason: string } | { readonly why: 'deadline' } | { readonly why: 'runner' };

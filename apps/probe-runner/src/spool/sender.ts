@@ -130,7 +130,8 @@ export class Sender {
     const now = Date.now();
     const due = this.#spool.entries().filter(({ key }) => this.#courseOf(key).askAt <= now);
     for (let i = 0; i < due.length && !this.#stopped; i += askTogether) {
-      const asked = due.slice(i, i + askTogether).map(({ key }) => key);
+      const some = due.slice(i, i + askTogether);
+      const asked = some.map(({ key }) => key);
       for (const key of asked) {
         const course = this.#courseOf(key);
         course.asks += 1;
@@ -138,7 +139,7 @@ export class Sender {
       }
       let answered: string[];
       try {
-        const { committed } = await this.#bus.request(messages.committed, { runner: this.#runner }, { rounds: asked.map(roundOfKey) });
+        const { committed } = await this.#bus.request(messages.committed, { runner: this.#runner }, { rounds: some.map(({ key, createdAt }) => ({ ...roundOfKey(key), endedAt: new Date(createdAt).toISOString() })) });
         answered = committed.map(keyOf).filter((key) => asked.includes(key));
       } catch (error) {
         this.#log.debug({ error: messageOf(error), rounds: asked.length }, 'the reporter did not say what is committed; asked again later');

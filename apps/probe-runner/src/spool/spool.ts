@@ -8,6 +8,8 @@ import { messageOf, type RunnerLog } from '../log.ts';
 export interface Spooled {
   readonly key: string;
   readonly bytes: number;
+  /** When it was put here, milliseconds. */
+  readonly createdAt: number;
   /** Stands for a result that had to be thrown away. */
   readonly marker: boolean;
 }
@@ -64,7 +66,7 @@ export class Spool {
   async open(): Promise<void> {
     const { folder, log } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const found: (Spooled & { createdAt: number })[] = [];
+    const found: Spooled[] = [];
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       if (name.endsWith('.new')) {
@@ -83,7 +85,7 @@ export class Spool {
       }
     }
     found.sort((a, b) => a.createdAt - b.createdAt);
-    for (const { key, bytes, marker } of found) this.#add({ key, bytes, marker });
+    for (const entry of found) this.#add(entry);
   }
 
   /** Resolves when the result is safely on disk. Replaces what was spooled for the round. */
@@ -97,7 +99,7 @@ export class Spool {
     if (!marker && bytes > this.#options.maxBytes) return this.#drop(key, parts, `it has ${bytes} bytes, more than the whole spool`);
     await this.#write(key, text);
     this.#forget(key);
-    const entry = { key, bytes, marker };
+    const entry = { key, bytes, ...header };
     this.#add(entry);
     await this.#makeRoom(key);
     return entry;
