@@ -1,6 +1,6 @@
 import { ApiError, serviceUnavailable, type Limits, type Policy } from '@roundsman/api';
 import { messages, ServiceError, type Bus, type Change, type Endpoint, type Subscription } from '@roundsman/bus';
-import { commitChanges, loadState, trimChanges, type KeepHistory, type Leadership, type Store } from '@roundsman/store';
+import { commitChanges, loadState, trimHistory, type KeepHistory, type Leadership, type Store } from '@roundsman/store';
 import type { Logger } from 'pino';
 import { admit, type Admitted, type WriteRequest } from './admit.ts';
 import { GroupCommit, type WriteReply } from './group-commit.ts';
@@ -191,7 +191,7 @@ export class Term {
 
   async #trim(): Promise<void> {
     try {
-      const removed = await trimChanges(this.#leadership.client, this.#ports.keep);
+      const removed = await trimHistory(this.#leadership.client, this.#ports.keep, { goOn: () => this.#leadership.held });
       if (removed > 0) this.#ports.metrics.trimmed(removed);
     } catch (error) {
       this.#ports.log.warn({ err: error }, 'trimming the history failed');
@@ -201,6 +201,7 @@ export class Term {
   /** Serves nothing more, waits for what is on its way, and gives the leadership up. */
   async end(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
+    this.#sweep.stop();
     this.#ports.metrics.leading(undefined);
     const settled = this.#group.close('this intake is stopping; try again');
     await this.#service?.stop();

@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { Client, clientConfig } from './connection.ts';
 import { migrateStore } from './migrate.ts';
 import { openStore, type Store } from './store.ts';
-import { commitChanges, loadState, recentChanges, trimChanges } from './writer.ts';
+import { commitChanges, loadState, recentChanges, trimChanges, trimHistory } from './writer.ts';
 
 let postgres: TestPostgres;
 let url: string;
@@ -158,6 +158,14 @@ describe('changes', () => {
     await commitChanges(client, changesOf(1, Array.from({ length: 20 }, (_, index) => ({ name: `x${index}` }))));
     expect(await trimChanges(client, { changes: 5, ageMs: 3_600_000 }, 10)).toBe(10);
     expect(await trimChanges(client, { changes: 5, ageMs: 3_600_000 }, 10)).toBe(5);
+  });
+  it('are trimmed bite after bite until none is left, or until there is better to do', async () => {
+    await commitChanges(client, changesOf(1, Array.from({ length: 50 }, (_, index) => ({ name: `x${index}` }))));
+    const keep = { changes: 5, ageMs: 3_600_000 };
+    expect(await trimHistory(client, keep, { batch: 10, goOn: () => false })).toBe(10);
+    expect(await trimHistory(client, keep, { batch: 10 })).toBe(35);
+    await expect(store.changes(44, { limit: 1 })).rejects.toThrow(Expired);
+    expect((await store.changes(45, { limit: 10 })).changes).toHaveLength(5);
   });
 });
 

@@ -90,3 +90,13 @@ export async function trimChanges(client: Client, keep: KeepHistory, batch = 20_
   );
   return rowCount ?? 0;
 }
+
+/** Removes all that is too old, batch by batch, so that no commit waits long behind it; returns how many. `goOn` is asked between batches. */
+export async function trimHistory(client: Client, keep: KeepHistory, { batch = 20_000, goOn = () => true }: { batch?: number; goOn?: () => boolean } = {}): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const count = await trimChanges(client, keep, batch);
+    removed += count;
+    if (count < batch || !goOn()) return removed;
+  }
+}
