@@ -75,9 +75,21 @@ describe('bad input, one cause each', () => {
     ['NetReach', { schedule: { schedule: '*/7 * * * *', roundTimeoutMinute: 5 } }, 'spec.schedule.roundTimeoutMinute', /4 minutes between two rounds/],
     ['NetReach', { schedule: { intervalSeconds: 30, roundTimeoutSeconds: 31 } }, 'spec.schedule.roundTimeoutSeconds', /30 seconds between/],
     ['NetReach', { schedule: { roundTimeoutMinute: 1, roundTimeoutSeconds: 60 } }, 'spec.schedule.roundTimeoutSeconds', /^Forbidden: may not be given together/],
-    ['NetReach', { schedule: { schedule: '0 1' }, request: { durationInSecond: 61 } }, 'spec.request.durationInSecond', /must fit into the round timeout of 1 minute/],
-    ['NetReach', { schedule: { intervalSeconds: 2 }, request: { durationInSecond: 2 } }, 'spec.request.perRequestTimeoutInMS', /together with durationInSecond \(2 s\) must fit/],
-    ['NetReach', { request: { qps: 501 } }, 'spec.request.qps', /must be less than or equal to 500: a runner's capacity is 1000 requests per second \(501 to each of 2 targets is 1002\)/],
+    ['NetReach', { schedule: { schedule: '0 1' }, request: { durationInSecond: 61 } }, 'spec.request.durationInSecond', /must fit into the 59 seconds that a round has .* round timeout of 1 minute, the interval since none is set, less 1 second in which/],
+    ['NetReach', { schedule: { intervalSeconds: 2 }, request: { durationInSecond: 2 } }, 'spec.request.durationInSecond', /must fit into the 1.8 seconds/],
+    // Within the timeout, but not before the runner hands in its result.
+    ['NetReach', { schedule: { intervalSeconds: 10 }, request: { durationInSecond: 9, perRequestTimeoutInMS: 1 } }, 'spec.request.perRequestTimeoutInMS', /together with durationInSecond \(9 s\) must fit into the 9 seconds/],
+    ['NetReach', { schedule: { intervalSeconds: 3, roundTimeoutSeconds: 2 }, request: { durationInSecond: 1, perRequestTimeoutInMS: 801 } }, 'spec.request.perRequestTimeoutInMS', /fit into the 1.8 seconds .* round timeout of 2 seconds, less 0.2 seconds/],
+    ['NetReach', { schedule: { startAfterSeconds: 9e15 } }, 'spec.schedule.startAfterSeconds', /31622400/],
+    ['NetReach', { schedule: { intervalSeconds: 9e12 } }, 'spec.schedule.intervalSeconds', /31622400/],
+    ['NetReach', { schedule: { schedule: '0 600000' } }, 'spec.schedule.schedule', /from 1 to 527040/],
+    ['NetReach', { schedule: { roundTimeoutMinute: 10_081 } }, 'spec.schedule.roundTimeoutMinute', /10080/],
+    ['NetReach', { schedule: { roundTimeoutSeconds: 604_801 } }, 'spec.schedule.roundTimeoutSeconds', /604800/],
+    ['NetReach', { schedule: { schedule: '0 1', roundNumber: 1e12 } }, 'spec.schedule.roundNumber', /1000000000/],
+    ['NetReach', { request: { durationInSecond: 86_401 } }, 'spec.request.durationInSecond', /86400/],
+    ['NetReach', { request: { perRequestTimeoutInMS: 3_600_001 } }, 'spec.request.perRequestTimeoutInMS', /3600000/],
+    ['NetReach', { expect: { meanAccessDelayInMs: 3_600_001 } }, 'spec.expect.meanAccessDelayInMs', /3600000/],
+    ['NetReach', { request: { qps: 501 } }, 'spec.request.qps', /must be less than or equal to 500: the configured capacity of a runner is 1000 requests per second \(501 to each of 2 targets is 1002\)/],
     ['NetReach', { request: { qps: 300 }, target: { ipv6: true } }, 'spec.request.qps', /300 to each of 4 targets is 1200/],
     ['NetReach', { request: { qps: 500, durationInSecond: 101 } }, 'spec.request.durationInSecond', /101000 requests per runner and round; the limit is 100000/],
     ['NetReach', { target: { ipv4: false } }, 'spec.target', /at least one of ipv4 and ipv6/],
@@ -88,7 +100,7 @@ describe('bad input, one cause each', () => {
     ['NetReach', { target: { ingress: true } }, 'spec.target.ingress', /^Forbidden/],
     ['NetReach', { target: { multusInterface: true } }, 'spec.target.multusInterface', /^Forbidden/],
     ['NetReach', { agentSpec: {} }, 'spec.agentSpec', /^Forbidden/],
-    ['AppHttpHealthy', { ...http({}), request: { qps: 1001 } }, 'spec.request.qps', /capacity is 1000/],
+    ['AppHttpHealthy', { ...http({}), request: { qps: 1001 } }, 'spec.request.qps', /the configured capacity of a runner is 1000/],
     ['AppHttpHealthy', http({ host: 'ftp://example.com' }), 'spec.target.host', /scheme must be http or https, not ftp/],
     ['AppHttpHealthy', http({ host: 'file:///etc/passwd' }), 'spec.target.host', /not file/],
     ['AppHttpHealthy', http({ host: 'http://' }), 'spec.target.host', /must be a URL/],
@@ -130,6 +142,13 @@ describe('bad input, one cause each', () => {
     const error = refusal(() => create(kind, spec));
     expect(error.status.reason).toBe('Invalid');
     expect(error.status.details?.causes).toEqual([{ field, reason: expect.any(String), message: expect.stringMatching(message) }]);
+  });
+  it('names the runner that can do least', () => {
+    const world = new World();
+    for (const [name, capacityQps, ready] of [['weak', 30, true], ['strong', 5000, true], ['away', 1, false]] as const) world.put('runners.roundsman.io', { metadata: { name }, status: { ready, capacityQps, addresses: [] } });
+    const attempt = (qps: number): Admitted => admit(request({ resource: 'apphttphealthies.roundsman.io', namespace: 'default', object: { metadata: { name: 'x' }, spec: { request: { qps }, target: { host: 'example.com' } } } }), world);
+    expect(refusal(() => attempt(31)).message).toContain('spec.request.qps: Invalid value: 31: must be less than or equal to 30: the capacity of runner weak is 30 requests per second');
+    expect(attempt(30).type).toBe('ADDED');
   });
   it('never shows a header value that may be a credential, nor a secret', () => {
     expect(refusal(() => create('AppHttpHealthy', http({ header: ['Authorization: Bearer s3cret\n'] }))).message).not.toContain('s3cret');
@@ -238,6 +257,14 @@ describe('changes', () => {
     const { world, stored } = start();
     expect(admit(request({ operation: 'update', ...at, object: body(stored) }), world)).toMatchObject({ object: stored });
     expect(admit(request({ operation: 'update', ...at, object: body(stored) }), world).type).toBeUndefined();
+  });
+  it('of the status go on where the spec was stored under other rules', () => {
+    const { world, stored } = start();
+    const old = world.put(at.resource, { ...body(stored), metadata: { name: 'x', namespace: 'default' }, spec: { ...(stored.spec as object), schedule: { startAfterSeconds: 9e15, roundNumber: 1 } } } as never);
+    const status = { doneRound: 0, conditions: [{ type: 'Scheduled', status: 'False', reason: 'InvalidSchedule', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' }] };
+    const written = admit(request({ operation: 'updateStatus', ...at, user: undefined, object: { status } }), world).object;
+    expect(written).toMatchObject({ spec: old.spec, status });
+    expect(refusal(() => admit(request({ operation: 'updateStatus', ...at, user: undefined, object: { status: { doneRound: 'many' } } }), world)).message).toContain('status.doneRound');
   });
   it('of the spec never touch the status, and the other way round', () => {
     const { world } = start();

@@ -116,7 +116,7 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
   // Status and the rest have different writers: each write only touches its own part.
   const merged: Body = write.operation === 'updateStatus' ? { ...old, status: body['status'] } : withStatusOf(body, old);
   if (write.operation === 'update') kind.prepare?.(merged, old);
-  const decoded = decode(kind, merged, write.fieldValidation);
+  const decoded = write.operation === 'updateStatus' ? decodeStatus(kind, merged, write) : decode(kind, merged, write.fieldValidation);
   const { object } = decoded;
   warnings.push(...decoded.warnings);
   object.metadata = write.operation === 'updateStatus' ? old.metadata : keptMetadata(kind, object.metadata, old.metadata);
@@ -129,6 +129,17 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
   if (ended) return admitted(kind, 'DELETED', object, warnings, write);
   if (isDeepStrictEqual(object, old)) return { kind, namespace: old.metadata.namespace ?? '', name: old.metadata.name, object: old, warnings };
   return admitted(kind, 'MODIFIED', object, warnings, write);
+}
+
+/** What was stored under other rules keeps its status up to date all the same: of a status, only the status is judged. */
+function decodeStatus(kind: Kind, merged: Body, { fieldValidation }: WriteRequest): { object: KubeObject; warnings: string[] } {
+  try {
+    return decode(kind, merged, fieldValidation);
+  } catch (error) {
+    const causes = error instanceof ApiError && error.code === 422 ? (error.status.details?.causes ?? []) : [];
+    if (causes.length === 0 || causes.some(({ field }) => field === undefined || /^status\b/.test(field))) throw error;
+    return { object: merged as unknown as KubeObject, warnings: [] };
+  }
 }
 
 function withStatusOf(body: Body, old: KubeObject): Body {

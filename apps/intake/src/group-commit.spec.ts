@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ApiError, compilePolicy } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import { admit, type WriteRequest } from './admit.ts';
-import { GroupCommit, largestBatch } from './group-commit.ts';
+import { GroupCommit, largestBatch, largestBatchBytes, largestQueueBytes } from './group-commit.ts';
 import { State } from './state.ts';
 
 const resource = 'configmaps';
@@ -108,6 +108,36 @@ describe('group commit', () => {
     expect(two.changes.map(({ version }) => version)).toEqual([523, 524, 525, 526, 527]);
     two.done();
     await Promise.all(replies);
+  });
+  it('closes a batch by its bytes, deletions included, and bounds the bytes that wait', async () => {
+    const { group, flush, state } = setUp();
+    const megabyte = 'x'.repeat(1_000_000);
+    const large = (index: number): WriteRequest => ({ ...create(`n${index}`), object: { metadata: { name: `n${index}` }, data: { a: megabyte } } });
+    const count = Math.floor(largestQueueBytes / 1_000_100);
+    const replies = Array.from({ length: count }, (_, index) => group.submit(large(index)));
+    await expect(group.submit(large(count))).rejects.toMatchObject({ code: 503, status: { details: { retryAfterSeconds: 1 } } });
+    const bytesOf = (changes: readonly Change[]): number => changes.reduce((sum, { object }) => sum + JSON.stringify(object).length, 0);
+    const through = async (from: number, total: number): Promise<number> => {
+      let next = from;
+      for (let done = 0; done < total; next += 1) {
+        const { changes, done: end } = await flush(next);
+        expect(bytesOf(changes)).toBeLessThan(largestBatchBytes + 1_100_000);
+        done += changes.length;
+        end();
+      }
+      return next;
+    };
+    const next = await through(0, count);
+    await Promise.all(replies);
+    expect(next).toBeGreaterThanOrEqual(8);
+    const gone = Array.from({ length: count }, (_, index) => group.submit({ ...create(''), operation: 'delete', name: `n${index}`, object: undefined }));
+    const last = await through(next, count);
+    await Promise.all(gone);
+    expect(state.list(resource)).toEqual([]);
+    // All that waited has gone: there is room again.
+    const again = group.submit(large(0));
+    await through(last, 1);
+    await again;
   });
   it('when closed settles what is on its way and refuses the rest', async () => {
     const { group, flush } = setUp();

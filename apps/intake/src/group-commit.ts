@@ -5,8 +5,11 @@ import type { State } from './state.ts';
 
 /** Most writes in one transaction. */
 export const largestBatch = 512;
-/** Writes that may wait; more are refused, so that callers back off instead of timing out. */
+/** Bytes of objects after which a batch is closed: a transaction must end well within its time. */
+export const largestBatchBytes = 8 << 20;
+/** Writes that may wait, and bytes of their objects; more are refused, so that callers back off instead of timing out. */
 const longestQueue = 8_192;
+export const largestQueueBytes = 64 << 20;
 
 export interface WriteReply {
   readonly object: KubeObject;
@@ -16,6 +19,8 @@ export interface WriteReply {
 /** A write on its way: answered once the batch it belongs to is committed. */
 interface Entry {
   readonly write: WriteRequest;
+  /** Of the object in the request. */
+  readonly bytes: number;
   readonly resolve: (reply: WriteReply) => void;
   readonly reject: (error: Error) => void;
 }
@@ -45,7 +50,9 @@ export class GroupCommit {
   readonly #state: State;
   readonly #ports: GroupCommitPorts;
   #waiting: Entry[] = [];
+  #waitingBytes = 0;
   #gathered: Judged[] = [];
+  #gatheredBytes = 0;
   #inFlight: Promise<void> | undefined;
   #scheduled = false;
   #closed: string | undefined;
@@ -59,8 +66,11 @@ export class GroupCommit {
   submit(write: WriteRequest): Promise<WriteReply> {
     if (this.#closed !== undefined) return Promise.reject(serviceUnavailable(this.#closed));
     if (this.#waiting.length >= longestQueue) return Promise.reject(serviceUnavailable(`${longestQueue} writes are waiting; try again`));
+    const bytes = sizeOf(write.object);
+    if (this.#waitingBytes + bytes > largestQueueBytes) return Promise.reject(serviceUnavailable(`${largestQueueBytes >> 20} MB of writes are waiting; try again`));
     const { promise, resolve, reject } = Promise.withResolvers<WriteReply>();
-    this.#waiting.push({ write, resolve, reject });
+    this.#waiting.push({ write, bytes, resolve, reject });
+    this.#waitingBytes += bytes;
     this.#wake();
     return promise;
   }
@@ -78,9 +88,16 @@ export class GroupCommit {
 
   #gather(): void {
     if (this.#closed !== undefined) return;
-    const room = largestBatch - this.#gathered.length;
-    const taken = this.#waiting.length <= room ? this.#waiting.splice(0) : this.#waiting.splice(0, room);
-    for (const entry of taken) this.#gathered.push(this.#judge(entry));
+    let taken = 0;
+    for (const entry of this.#waiting) {
+      if (this.#gathered.length >= largestBatch || this.#gatheredBytes >= largestBatchBytes) break;
+      taken += 1;
+      this.#waitingBytes -= entry.bytes;
+      const judged = this.#judge(entry);
+      this.#gathered.push(judged);
+      if (judged.change !== undefined) this.#gatheredBytes += writesAll(entry.write) ? entry.bytes : sizeOf(judged.change.object);
+    }
+    this.#waiting = this.#waiting.slice(taken);
   }
 
   #judge(entry: Entry): Judged {
@@ -117,6 +134,7 @@ export class GroupCommit {
     if (this.#inFlight !== undefined || this.#gathered.length === 0 || this.#closed !== undefined) return;
     const batch = this.#gathered;
     this.#gathered = [];
+    this.#gatheredBytes = 0;
     this.#inFlight = this.#commit(batch).finally(() => {
       this.#inFlight = undefined;
       if (this.#closed !== undefined) return;
@@ -152,6 +170,13 @@ export class GroupCommit {
     this.#closed ??= why;
     for (const { reject } of this.#gathered.splice(0)) reject(serviceUnavailable(why));
     for (const { reject } of this.#waiting.splice(0)) reject(serviceUnavailable(why));
+    this.#gatheredBytes = 0;
+    this.#waitingBytes = 0;
     return this.#inFlight ?? Promise.resolve();
   }
 }
+
+/** Characters of it as JSON; near enough to bytes. */
+const sizeOf = (object: unknown): number => (object === undefined ? 0 : JSON.stringify(object).length);
+/** Whether the request holds about all that is stored. A deletion stores the object once more, a status the rest of it. */
+const writesAll = ({ operation }: WriteRequest): boolean => operation === 'create' || operation === 'update';

@@ -6,7 +6,8 @@ import type { WriteReply } from './group-commit.ts';
 import type { State } from './state.ts';
 
 type Submit = (write: WriteRequest) => Promise<WriteReply>;
-const request = (write: Pick<WriteRequest, 'operation' | 'resource'> & Partial<WriteRequest>): WriteRequest => ({ fieldValidation: 'Strict', dryRun: false, user: namespaceSweeper, ...write });
+type Draft = Pick<WriteRequest, 'operation' | 'resource'> & Partial<WriteRequest>;
+const request = (write: Draft): WriteRequest => ({ fieldValidation: 'Strict', dryRun: false, user: namespaceSweeper, ...write });
 
 /** Makes the namespaces that every cluster has. */
 export async function ensureNamespaces(state: State, submit: Submit): Promise<void> {
@@ -14,12 +15,21 @@ export async function ensureNamespaces(state: State, submit: Submit): Promise<vo
   await Promise.all(missing.map((name) => submit(request({ operation: 'create', resource: 'namespaces', name, object: { metadata: { name } } }))));
 }
 
-/** Empties namespaces that were deleted and removes them once nothing is left in them. */
+/** Deletions of one namespace that are under way together: few enough to leave the queue of writes to others. */
+const pageSize = 512;
+/** Milliseconds before the next try when not one deletion of a page was taken. */
+const retryMs = 500;
+
+/** Empties namespaces that were deleted, page by page, and removes them once nothing is left in them. */
 export class NamespaceSweep {
   readonly #state: State;
   readonly #submit: Submit;
   readonly #log: Logger;
   readonly #terminating = new Set<string>();
+  readonly #emptying = new Set<string>();
+  /** Touched while it was being emptied: look once more. */
+  readonly #again = new Set<string>();
+  readonly #stop = new AbortController();
 
   constructor(state: State, submit: Submit, log: Logger) {
     this.#state = state;
@@ -34,6 +44,11 @@ export class NamespaceSweep {
     }
   }
 
+  /** Begins nothing more. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
   /** Looks at committed changes: a namespace that ends, or the last object of one. */
   committed(changes: readonly Change[]): void {
     const touched = new Set<string>();
@@ -45,21 +60,48 @@ export class NamespaceSweep {
   }
 
   #sweep(name: string): void {
-    const first = !this.#terminating.has(name);
     this.#terminating.add(name);
-    const inside = [...this.#state.inNamespace(name)];
-    if (inside.length === 0) {
-      this.#terminating.delete(name);
-      this.#delete('namespaces', undefined, name);
-    } else if (first) {
-      for (const { resource, object } of inside) this.#delete(resource, name, object.metadata.name);
-    }
+    this.#again.add(name);
+    if (this.#emptying.has(name)) return;
+    this.#emptying.add(name);
+    void this.#empty(name);
   }
 
-  #delete(resource: string, namespace: string | undefined, name: string): void {
-    this.#submit(request({ operation: 'delete', resource, namespace, name })).catch((error: Error) => {
-      // The next leader starts over; anything else is told by its refusal.
-      this.#log.warn({ resource, namespace, name, err: error }, 'clearing a deleted namespace');
-    });
+  /** Ends when the namespace is gone, or when all that is left in it waits for finalizers: the last of them wakes it again. */
+  async #empty(name: string): Promise<void> {
+    const { signal } = this.#stop;
+    // No await after the last look at `again`: a touch in between would be lost.
+    while (!signal.aborted && this.#again.delete(name)) {
+      for (let page = this.#page(name); page.length > 0; page = this.#page(name)) {
+        const outcomes = await Promise.allSettled(page.map((write) => this.#submit(request(write))));
+        if (signal.aborted) return;
+        const refused = outcomes.find((outcome) => outcome.status === 'rejected');
+        if (refused !== undefined) this.#log.warn({ namespace: name, err: refused.reason as Error }, 'clearing a deleted namespace');
+        if (outcomes.every(({ status }) => status === 'rejected')) await pause(retryMs, signal);
+        if (signal.aborted) return;
+      }
+    }
+    this.#emptying.delete(name);
+    if (this.#state.get('namespaces', undefined, name) === undefined) this.#terminating.delete(name);
+  }
+
+  /** What can be deleted next: objects that are not being deleted already, then the namespace itself. */
+  #page(name: string): Draft[] {
+    const page: Draft[] = [];
+    let empty = true;
+    for (const { resource, object } of this.#state.inNamespace(name)) {
+      empty = false;
+      if (object.metadata.deletionTimestamp === undefined) page.push({ operation: 'delete', resource, namespace: name, name: object.metadata.name });
+      if (page.length === pageSize) return page;
+    }
+    if (empty && this.#state.get('namespaces', undefined, name)?.metadata.deletionTimestamp !== undefined) page.push({ operation: 'delete', resource: 'namespaces', namespace: undefined, name });
+    return page;
   }
 }
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });

@@ -1,4 +1,4 @@
-import type { Limits, PolicySettings } from '@roundsman/api';
+import { defaultCapacityQps, type Limits, type PolicySettings } from '@roundsman/api';
 import { z } from 'zod';
 
 const count = (value: number) => z.coerce.number().int().positive().default(value);
@@ -21,7 +21,7 @@ const endpoints = list.transform((entries, context) =>
 );
 
 export const intakeSettings = z.object({
-  maxQpsPerRunner: count(20_000).describe('Requests per second that a task may ask of one runner, over all its targets'),
+  maxQpsPerRunner: count(defaultCapacityQps).describe('Requests per second that a task may ask of one runner, over all its targets; less where a ready runner declares less'),
   maxRequestsPerRound: count(50_000_000).describe('Requests that a task may ask of one runner in one round'),
   maxBodyBytes: count(1_048_576).describe('Bytes of a request body'),
   targetDeny: list.describe('CIDR ranges that no task may target, besides link-local addresses'),
