@@ -8,6 +8,7 @@ export interface ResultOptions {
   layer?: TargetResult['layer'];
   family?: 'v4' | 'v6';
   latenciesUs?: number[];
+  sendLagsUs?: number[];
   failed?: number;
   error?: ProbeErrorCode;
   unsent?: number;
@@ -22,6 +23,8 @@ export function resultOf(target: string, options: ResultOptions): TargetResult {
   const { latenciesUs = [], failed = 0, unsent = 0, error = 'timeout', expect = { successRate: 1 } } = options;
   const latency = new DistributionCollector();
   for (const us of latenciesUs) latency.add(us);
+  const sendLag = new DistributionCollector();
+  for (const us of options.sendLagsUs ?? []) sendLag.add(us);
   const succeeded = latenciesUs.length;
   const planned = succeeded + failed + unsent;
   const data = latency.toData();
@@ -43,7 +46,7 @@ export function resultOf(target: string, options: ResultOptions): TargetResult {
     failed,
     bytes: 0,
     latency: data,
-    sendLag: new DistributionCollector().toData(),
+    sendLag: sendLag.toData(),
     phases: {},
     errors: failed > 0 ? { [error]: failed } : {},
     statusCodes: options.statusCodes ?? (succeeded > 0 ? { '200': succeeded } : {}),

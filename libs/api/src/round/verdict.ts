@@ -13,7 +13,7 @@ export type VerdictState = (typeof verdictStates)[number];
 export const findingCodes = [
   'all-down', 'family-down', 'node-isolated', 'node-unreachable', 'node-no-egress', 'path-broken', 'service-forwarding',
   'target-down', 'target-refused', 'name-unresolved', 'tls-failed', 'wrong-status', 'wrong-rcode', 'wrong-answer', 'target-forbidden',
-  'node-degraded', 'path-degraded', 'target-degraded', 'slow', 'unsent', 'prober-starved', 'runner-missing', 'runner-error', 'round-canceled', 'no-targets',
+  'node-degraded', 'path-degraded', 'target-degraded', 'slow', 'unsent', 'prober-starved', 'prober-exhausted', 'runner-missing', 'runner-error', 'round-canceled', 'no-targets',
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];
 

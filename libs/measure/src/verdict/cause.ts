@@ -63,12 +63,10 @@ function most(counts: Record<string, number>[]): string | undefined {
   return top === undefined ? undefined : `mostly ${top[0]}`;
 }
 
-/** A target that answers but is not good enough: slow, not all requests sent, or some of them failing. */
-export function impairment(all: readonly Observation[]): { code: 'slow' | 'unsent' | undefined; text: string } {
+/** A target that answers but is not good enough: slow, or some requests failing. */
+export function impairment(all: readonly Observation[]): { code: 'slow' | undefined; text: string } {
   const bad = all.filter((o) => o.health !== 'good');
-  const clean = bad.every((o) => o.result.failed === 0);
-  if (clean && bad.every((o) => o.result.unsent > 0)) return { code: 'unsent', text: 'not all requests could be sent: it takes too long to answer for the requested rate, or the prober is too slow' };
-  if (clean && bad.every((o) => o.result.unsent === 0)) return { code: 'slow', text: 'it answers, but too slowly' };
+  if (bad.every((o) => o.result.failed === 0)) return { code: 'slow', text: 'it answers, but too slowly' };
   const cause = causeOf(bad);
   return { code: undefined, text: cause === undefined ? 'some requests fail' : `some requests fail: ${cause.text}` };
 }

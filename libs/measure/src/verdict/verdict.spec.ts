@@ -148,9 +148,8 @@ describe('verdict of targets outside the mesh', () => {
     expect(codes(runners)).toEqual(['node-no-egress node node-2']);
   });
 
-  it('tells slow and unsent from failing', () => {
+  it('tells slow from failing', () => {
     expect(judgeAll(url(() => ({ latenciesUs: [9000], expect: { meanAccessDelayInMs: 1 } })))).toMatchObject({ state: 'degraded', findings: [{ code: 'slow' }] });
-    expect(judgeAll(url(() => ({ latenciesUs: [9000], unsent: 3 })))).toMatchObject({ state: 'degraded', findings: [{ code: 'unsent' }] });
     expect(judgeAll(url(() => ({ latenciesUs: [9000], failed: 1, error: 'status', statusCodes: { '200': 1, '502': 1 } })))).toMatchObject({ state: 'degraded', findings: [{ code: 'wrong-status' }] });
   });
 });
@@ -173,6 +172,35 @@ describe('verdict of runners', () => {
     const verdict = judgeAll(mesh((from) => (from === 'node-1' ? dead : good)).map((r) => (r.node === 'node-1' ? { ...r, starvation: starved } : r)));
     expect(verdict.state).toBe('suspect');
     expect(verdict.summary).toContain('3 of its 3 targets seemed bad');
+  });
+
+  it.each([
+    ['its own system refused', { failed: 5, error: 'local', message: 'socket EMFILE' }, 'socket EMFILE'],
+    ['its own system refused some', { latenciesUs: [900, 900], failed: 5, error: 'local' }, '5 of 7 requests could not be sent'],
+    ['it could not send all', { latenciesUs: [900], unsent: 3 }, '3 of 4 requests could not be sent in time'],
+    ['it sent late', { latenciesUs: [600_000, 640_000], sendLagsUs: [400_000, 440_000], expect: { meanAccessDelayInMs: 500 } }, 'requests were sent 420.0 ms late in the mean, which is part of the mean latency of 620.0 ms'],
+  ] as [string, ResultOptions, string][])('is suspect and accuses nobody when %s', (_, path, text) => {
+    for (const runners of [mesh((from) => (from === 'node-1' ? path : good)), mesh(() => path)]) {
+      const verdict = judgeAll(runners);
+      expect(verdict.state).toBe('suspect');
+      expect(new Set(verdict.findings.map((f) => f.code))).toEqual(new Set(['prober-exhausted']));
+      expect(verdict.findings[0]).toMatchObject({ subject: 'runner runner-node-1', severity: 'warning' });
+      expect(verdict.summary).toContain('reached its own limits, what it measured at 3 of its 3 targets cannot be trusted; endpoint/v4/node-1: ');
+      expect(verdict.summary).toContain(text);
+    }
+  });
+
+  it('still accuses a target that answered nothing, or is slow by itself', () => {
+    const verdict = (path: ResultOptions): string[] => codes([{ runner: 'a', node: 'n', state: 'failed', targets: [resultOf('url', path)] }]);
+    expect(verdict({ failed: 10, error: 'timeout', unsent: 90 })).toEqual(['target-down target url']);
+    expect(verdict({ failed: 3, error: 'local', latenciesUs: [1], unsent: 0, expect: { successRate: 1 } })).toEqual(['prober-exhausted runner a']);
+    expect(verdict({ failed: 10, error: 'timeout', latenciesUs: [900], unsent: 2 })).toEqual(['target-degraded target url']);
+    expect(verdict({ latenciesUs: [600_000], sendLagsUs: [3_000], expect: { meanAccessDelayInMs: 500 } })).toEqual(['slow target url']);
+  });
+
+  it('accuses a target that others found bad, whatever one prober lacks', () => {
+    const targets = (from: string): RunnerOutcome => ({ runner: from, node: from, state: 'failed', targets: [resultOf('url', from === 'node-1' ? { failed: 5, error: 'local' } : dead)] });
+    expect(codes(nodes.map(targets))).toEqual(['target-down target url', 'prober-exhausted runner node-1']);
   });
 
   it('stays broken when others prove it', () => {

@@ -1,16 +1,18 @@
 import type { RoundFinding, Verdict, VerdictState } from '@roundsman/api';
 import { compareNames } from '../aggregate.ts';
+import { exhaustionOf } from './exhaustion.ts';
 import { judgeMesh } from './mesh.ts';
 import { combine, evidenceOf, observe, type Health, type Observation, type RunnerOutcome } from './observation.ts';
 import { judgeTarget, mergeBySource } from './targets.ts';
 
 /**
  * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
- * `missing`. What starved probers saw is not used to accuse anybody, and never makes a round healthy.
+ * `missing`. What starved probers saw, and failures that are a prober's own, are not used to accuse anybody, and never make
+ * a round healthy.
  */
 export function verdictOf(runners: readonly RunnerOutcome[]): Verdict {
   const trusted = runners.filter((r) => r.starvation?.suspect !== true && r.state !== 'canceled');
-  const observations = trusted.flatMap((r) => r.targets.map((result) => observe(r.node, result)));
+  const observations = trusted.flatMap((r) => r.targets.filter((result) => exhaustionOf(result) === undefined).map((result) => observe(r.node, result)));
   const findings = [...judgeReachability(observations), ...judgeRunners(runners)];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
@@ -60,7 +62,7 @@ function endpointHealth(mesh: readonly Observation[], dead: readonly ('v4' | 'v6
 
 function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
   const findings: RoundFinding[] = [];
-  for (const r of [...runners].sort((a, b) => compareNames(a.runner, b.runner))) {
+  for (const r of runners.toSorted((a, b) => compareNames(a.runner, b.runner))) {
     const who = `runner ${r.runner}`;
     const where = `${r.runner} on node ${r.node}`;
     const why = r.reason === undefined ? '' : `: ${r.reason}`;
@@ -71,16 +73,23 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
       const bad = r.targets.filter((t) => !t.ok).length;
       const saw = bad === 0 ? 'all its targets seemed good' : `${bad} of its ${r.targets.length} targets seemed bad`;
       findings.push({ code: 'prober-starved', severity: 'warning', subject: who, message: `Runner ${where} was starved while it measured, its results cannot be trusted (${saw}): ${r.starvation.reasons.join('; ')}.`, evidence: evidenceOf(r.targets.map((t) => observe(r.node, t))) });
+    } else if (r.state !== 'canceled') {
+      const exhausted = r.targets.filter((t) => exhaustionOf(t) !== undefined);
+      if (exhausted.length === 0) continue;
+      const [first] = exhausted;
+      findings.push({ code: 'prober-exhausted', severity: 'warning', subject: who, message: `Runner ${where} reached its own limits, what it measured at ${exhausted.length} of its ${r.targets.length} targets cannot be trusted; ${first!.target}: ${exhaustionOf(first!)}.`, evidence: evidenceOf(exhausted.map((t) => observe(r.node, t))) });
     }
   }
   return findings;
 }
 
+/** The measuring itself had trouble: that says nothing about what was measured. */
+const untrusted = new Set<RoundFinding['code']>(['prober-starved', 'prober-exhausted']);
 const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-error', 'round-canceled', 'no-targets']);
 
 function stateOf(findings: readonly RoundFinding[]): VerdictState {
   if (findings.some((f) => f.severity === 'critical')) return 'broken';
-  if (findings.some((f) => f.code !== 'prober-starved' && !incomplete.has(f.code))) return 'degraded';
+  if (findings.some((f) => !untrusted.has(f.code) && !incomplete.has(f.code))) return 'degraded';
   if (findings.some((f) => incomplete.has(f.code))) return 'incomplete';
   return findings.length > 0 ? 'suspect' : 'healthy';
 }
