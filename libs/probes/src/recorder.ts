@@ -1,8 +1,11 @@
 import type { Failure, Phase, ProbeErrorCode, ProbeTarget, SuccessCondition, TargetResult } from '@roundsman/api';
 import { DistributionCollector, judge } from '@roundsman/measure';
+import type { Limits } from './probe.ts';
 
 /** Raw failures kept per target and round; the rest is counted only. */
 export const maxFailures = 20;
+/** From this share of the planned requests on, those that waited for the runner's own limits are part of the reason. */
+const tellWaitedShare = 0.01;
 
 type PhaseName = keyof TargetResult['phases'];
 
@@ -15,6 +18,8 @@ export class Recorder {
   succeeded = 0;
   failed = 0;
   bytes = 0;
+  /** Requests that found no room when they were due: the runner's limits held them up. */
+  waited = 0;
   readonly latency = new DistributionCollector();
   readonly sendLag = new DistributionCollector();
   readonly errors: Partial<Record<ProbeErrorCode, number>> = {};
@@ -69,10 +74,11 @@ export class Recorder {
     this.#replyCodes.set(name, (this.#replyCodes.get(name) ?? 0) + 1);
   }
 
-  result(target: ProbeTarget, describe: { address: string; method: string; family?: 'v4' | 'v6' }, planned: number, startedAt: number, expect: SuccessCondition): TargetResult {
+  result(target: ProbeTarget, describe: { address: string; method: string; family?: 'v4' | 'v6'; limits?: Limits }, planned: number, startedAt: number, expect: SuccessCondition): TargetResult {
     const unsent = planned - this.sent;
     const latency = this.latency.toData();
     const { ok, reason } = judge({ planned, unsent, succeeded: this.succeeded, latency }, expect);
+    const held = this.waited > planned * tellWaitedShare && describe.limits !== undefined ? `; ${this.waited} of ${planned} requests had to wait for the runner: it opens ${describe.limits.connections} connections at most to this target, with ${describe.limits.inFlight} requests under way` : '';
     const family = target.family ?? describe.family;
     const statusCodes: Record<string, number> = {};
     this.#statusCodes.forEach((count, code) => (statusCodes[code] = count));
@@ -99,7 +105,7 @@ export class Recorder {
       replyCodes: Object.fromEntries(this.#replyCodes),
       failures: [...this.#failures],
       ok,
-      ...(reason === undefined ? {} : { reason }),
+      ...(reason === undefined ? {} : { reason: `${reason}${held}` }),
     };
   }
 }

@@ -4,6 +4,7 @@ import { DistributionCollector } from '@roundsman/measure';
 import { prepareDns } from './dns/probe.ts';
 import { ProbeError } from './errors.ts';
 import { prepareHttp } from './http/probe.ts';
+import { limitsFor } from './limits.ts';
 import { Pacer } from './pacer.ts';
 import { compilePolicy, type Policy } from '@roundsman/api/policy';
 import type { Limits, Prepared, Probe } from './probe.ts';
@@ -19,9 +20,6 @@ export const probes: { http: Probe<HttpTarget>; dns: Probe<DnsTarget> } = { http
 export const sendGraceMs = 100;
 /** How long names may take to resolve at the start of a round, milliseconds. */
 export const resolveTimeoutMs = 5000;
-/** What a whole round may take of the runner; divided among its targets. */
-const roundConnections = 2048;
-export const defaultLimits: Limits = { connections: 128, inFlight: 2048 };
 
 /** The numbers of a live sample; who runs the round adds whose it is. */
 export type RoundProgress = Pick<LiveSample, 'progress' | 'targets' | 'planned' | 'sent' | 'succeeded' | 'failed' | 'p50Us' | 'p99Us' | 'errors'>;
@@ -34,7 +32,7 @@ export interface ProbeContext {
   /** Called about once a second while the round runs, and once at its end. */
   onProgress?: (progress: RoundProgress) => void;
   progressIntervalMs?: number;
-  /** Per target. Absent: `defaultLimits`, less when the round has many targets. */
+  /** Per target. Absent: what rate and timeout can need, less when the round has many targets. */
   limits?: Partial<Limits>;
   /** When the first request is due, milliseconds since the epoch; absent or past: at once. Getting ready happens before. */
   startAtMs?: number;
@@ -97,7 +95,7 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
     const pinned = await pinAll(runs.map(({ prepared }, i) => ({ prepared, target: order.targets[i]! })), ctx);
     const interval = 1000 / budget.qps;
     const start = performance.now();
-    const limits = limitsFor(runs.length, ctx.limits);
+    const limits = { ...limitsFor(budget, runs.length), ...ctx.limits };
     const ready: TargetRun[] = [];
     runs.forEach(({ run }, i) => {
       const where = pinned[i]!;
@@ -180,11 +178,6 @@ async function pinAll(targets: { prepared: Prepared; target: ProbeTarget }[], ct
       return pinned;
     }),
   );
-}
-
-function limitsFor(targets: number, wanted: Partial<Limits> | undefined): Limits {
-  const connections = Math.max(4, Math.min(defaultLimits.connections, Math.floor(roundConnections / Math.max(1, targets))));
-  return { ...defaultLimits, connections, ...wanted };
 }
 
 function reportProgress(runs: TargetRun[], planned: number, ctx: ProbeContext): { stop(): void } {

@@ -18,6 +18,7 @@ export class TargetRun implements Lane {
   #family: 'v4' | 'v6' | undefined;
   #intended: (slot: number) => number = () => performance.now();
   #due = 0;
+  #limits: Limits | undefined;
   #taken = 0;
   #open = true;
   #pumping = false;
@@ -34,6 +35,7 @@ export class TargetRun implements Lane {
     this.#family = pinned.family === 6 ? 'v6' : 'v4';
     if (pinned.resolveUs !== undefined) this.record.phase('dns', pinned.resolveUs / 1000);
     this.#intended = intended;
+    this.#limits = limits;
     this.#prober = this.#prepared.open(pinned, this, timeoutMs, limits);
   }
 
@@ -52,6 +54,7 @@ export class TargetRun implements Lane {
   due(count = 1): void {
     this.#due += count;
     this.#pump();
+    if (this.#open && this.#taken < this.#due) this.record.waited += 1;
   }
 
   ended(now: number): void {
@@ -83,7 +86,8 @@ export class TargetRun implements Lane {
 
   result(startedAt: number, expect: SuccessCondition, planned = this.planned): TargetResult {
     const { address, method } = this.#prepared;
-    return this.record.result(this.target, { address, method, ...(this.#family === undefined ? {} : { family: this.#family }) }, planned, startedAt, expect);
+    const described = { address, method, ...(this.#family === undefined ? {} : { family: this.#family }), ...(this.#limits === undefined ? {} : { limits: this.#limits }) };
+    return this.record.result(this.target, described, planned, startedAt, expect);
   }
 
   #pump(at?: number): void {

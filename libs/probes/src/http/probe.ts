@@ -22,6 +22,12 @@ export function prepareHttp(target: HttpTarget, expect: SuccessCondition, materi
   };
 }
 
+/**
+ * TLS connections to one target: each costs about a millisecond of CPU time to make, so what a stall held up must not open
+ * so many that making them is the next stall.
+ */
+const mostTlsConnections = 1024;
+
 class HttpProber implements Prober, ConnectionPool, SessionPool {
   readonly gathers = false;
   inFlight = 0;
@@ -45,7 +51,7 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
     this.#statusCode = statusCode;
     this.#pinned = pinned;
     this.#lane = lane;
-    this.#limits = limits;
+    this.#limits = request.tls === undefined ? limits : { ...limits, connections: Math.min(limits.connections, mostTlsConnections) };
     this.#timeoutMs = timeoutMs;
     this.#deadlines = new Deadlines(timeoutMs, (exchange, now) => this.#expired(exchange, now));
   }
