@@ -35,6 +35,13 @@ const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => 
 const conditions = (status: TaskStatus): Record<string, string> => Object.fromEntries((status.conditions ?? []).map(({ type, status: value, reason }) => [type, `${value} ${reason}`]));
 
 describe('status of a task', () => {
+  it('with a schedule that cannot work says so, and keeps what is known', () => {
+    const status = statusOf(taskOf({ schedule: { schedule: undefined, startAfterSeconds: 9e15 }, generation: 4 }), [roundOf(1, 'succeed')], created + minute);
+    expect(conditions(status)).toMatchObject({ Scheduled: 'False InvalidSchedule', Complete: 'False RoundsLeft', Healthy: 'True RoundSucceeded' });
+    expect(status.conditions?.[0]?.message).toMatch(/^spec\.schedule\.startAfterSeconds must be a whole number of seconds from 0 to 31622400/);
+    expect(status).toMatchObject({ observedGeneration: 4, finish: false, history: [{ roundNumber: 1, status: 'succeed' }] });
+  });
+
   it('before the first round', () => {
     const status = statusOf(taskOf({ schedule: { schedule: '5 1' } }), [], created + 1000);
     expect(status).toMatchObject({ expectedRound: 3, doneRound: 0, finish: false, nextRoundTime: '2026-01-01T12:05:00Z', history: [] });

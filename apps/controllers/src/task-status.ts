@@ -1,5 +1,5 @@
 import {
-  isOpenRound, ledgerOf, nextStart, roundAnnotations, taskAnnotations, timingOf, totalRounds,
+  isOpenRound, ledgerOf, nextStart, roundAnnotations, ScheduleError, taskAnnotations, timingOf, totalRounds,
   type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus, type VerdictState,
 } from '@roundsman/api';
 
@@ -17,8 +17,39 @@ export function goDuration(ms: number): string {
   return `${hours > 0 ? `${hours}h` : ''}${hours > 0 || minutes > 0 ? `${minutes}m` : ''}${seconds}s`;
 }
 
-/** The whole status of a task from its Rounds and the clock; the same rows give the same status. `runtime`: whose runners carry it. */
+/**
+ * The whole status of a task from its Rounds and the clock; the same rows give the same status. `runtime`: whose runners carry it.
+ * A schedule that cannot work (stored by a version with other rules) is told in the condition `Scheduled`.
+ */
 export function taskStatusOf(task: AnyTask, rounds: readonly Round[], runtime: string, nowMs: number): TaskStatus {
+  try {
+    return computed(task, rounds, runtime, nowMs);
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    return withoutSchedule(task, rounds, error, nowMs);
+  }
+}
+
+/** What is known all the same; numbers that come from the schedule stay as they were. */
+function withoutSchedule(task: AnyTask, rounds: readonly Round[], problem: ScheduleError, nowMs: number): TaskStatus {
+  const newestFirst = [...rounds].sort((a, b) => b.spec.number - a.spec.number);
+  const open = newestFirst.find(isOpenRound);
+  const lastClosed = newestFirst.find((round) => !isOpenRound(round));
+  const { nextRoundTime: _next, finishTime: _finished, ...before } = task.status ?? {};
+  const lastRoundStatus = lastClosed === undefined ? task.status?.lastRoundStatus : outcomeOf(lastClosed);
+  const facts = { open, finish: false, total: Number.POSITIVE_INFINITY, next: undefined, lastRoundStatus, lastClosed, nowMs };
+  const message = `spec.schedule.${problem.field} ${problem.message}. No round starts until it is corrected.`;
+  return {
+    ...before,
+    observedGeneration: task.metadata.generation,
+    finish: false,
+    ...(lastRoundStatus === undefined ? {} : { lastRoundStatus }),
+    history: historyOf(task, newestFirst, nowMs),
+    conditions: withTimes(task, [{ type: 'Scheduled', status: 'False', reason: 'InvalidSchedule', message }, progressing(facts), complete(facts), healthy(facts), suspended(task)], nowMs),
+  };
+}
+
+function computed(task: AnyTask, rounds: readonly Round[], runtime: string, nowMs: number): TaskStatus {
   const newestFirst = [...rounds].sort((a, b) => b.spec.number - a.spec.number);
   const ledger = ledgerOf(task, newestFirst);
   const open = newestFirst.filter(isOpenRound);
@@ -119,13 +150,17 @@ interface Facts {
 type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 function conditionsOf(task: AnyTask, facts: Facts): Condition[] {
+  return withTimes(task, [scheduled(task, facts), progressing(facts), complete(facts), healthy(facts), suspended(task)], facts.nowMs);
+}
+
+function withTimes(task: AnyTask, drafts: readonly Draft[], nowMs: number): Condition[] {
   const before = new Map((task.status?.conditions ?? []).map((condition) => [condition.type, condition]));
-  return [scheduled(task, facts), progressing(facts), complete(facts), healthy(facts), suspended(task)].map((draft) => {
+  return drafts.map((draft) => {
     const old = before.get(draft.type);
     return {
       ...draft,
       observedGeneration: task.metadata.generation,
-      lastTransitionTime: old !== undefined && old.status === draft.status ? old.lastTransitionTime : wholeSeconds(facts.nowMs),
+      lastTransitionTime: old !== undefined && old.status === draft.status ? old.lastTransitionTime : wholeSeconds(nowMs),
     };
   });
 }

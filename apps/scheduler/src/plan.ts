@@ -1,4 +1,4 @@
-import { firstStart, nextStart, roundTimeoutMs, taskAnnotations, timingOf, totalRounds, type Ledger } from '@roundsman/api';
+import { firstStart, ledgerOf, nextStart, roundMarginMs, roundTimeoutMs, ScheduleError, taskAnnotations, timingOf, totalRounds, type Ledger, type Round } from '@roundsman/api';
 import type { Task } from './caches.ts';
 
 export interface PlanSettings {
@@ -27,7 +27,7 @@ export interface PlannedRound {
 export type Plan =
   | { readonly do: 'create'; readonly round: PlannedRound }
   /** Nothing before `untilMs`; without it, nothing before something changes. */
-  | { readonly do: 'wait'; readonly untilMs?: number; readonly why: 'open-round' | 'suspended' | 'not-due' | 'no-runner' | 'finished' };
+  | { readonly do: 'wait'; readonly untilMs?: number; readonly why: 'open-round' | 'suspended' | 'not-due' | 'no-runner' | 'finished' | 'invalid-schedule' };
 
 export interface World {
   readonly nowMs: number;
@@ -37,6 +37,16 @@ export interface World {
   readonly changedMs?: number | undefined;
   /** Since when a run-now waits for a runner; undefined when it has just been asked for. */
   readonly runNowSinceMs?: number | undefined;
+}
+
+/** The next step for a task with these rounds. A schedule that cannot work (stored by a version with other rules) waits for its correction. */
+export function planTask(task: Task, rounds: readonly Round[], world: World, settings: PlanSettings = defaultPlanSettings): Plan {
+  try {
+    return planRound(task, ledgerOf(task, rounds), world, settings);
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    return { do: 'wait', why: 'invalid-schedule' };
+  }
 }
 
 /**
@@ -94,7 +104,7 @@ export function planRound(task: Task, ledger: Ledger, world: World, settings: Pl
 /** How long after its start a round may still begin: while it can end in time, and never less than a little. */
 function lateness(task: Task, timeoutMs: number, { lateMs }: PlanSettings): number {
   const { durationInSecond, perRequestTimeoutInMS } = task.spec.request;
-  return Math.min(timeoutMs, Math.max(lateMs, timeoutMs - durationInSecond * 1000 - perRequestTimeoutInMS));
+  return Math.min(timeoutMs, Math.max(lateMs, timeoutMs - roundMarginMs(timeoutMs) - durationInSecond * 1000 - perRequestTimeoutInMS));
 }
 
 interface Due {

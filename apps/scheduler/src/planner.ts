@@ -1,9 +1,9 @@
-import { isOpenRound, ledgerOf, roundAnnotations, taskAnnotations, type Round } from '@roundsman/api';
+import { isOpenRound, roundAnnotations, taskAnnotations, type Round } from '@roundsman/api';
 import { messages, ServiceError, serviceUser, type Bus } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import { parseTaskKey, type Caches, type Task } from './caches.ts';
-import { planRound, type PlannedRound, type PlanSettings } from './plan.ts';
+import { planTask, type PlannedRound, type PlanSettings } from './plan.ts';
 import { cancelAsked, roundObject } from './round-object.ts';
 import { cancelRound } from './cancel.ts';
 
@@ -37,7 +37,7 @@ export class Planner {
   }
 
   readonly reconcile = async (key: string): Promise<Outcome | void> => {
-    const { caches, settings, runtime } = this.#options;
+    const { caches, settings, runtime, log } = this.#options;
     const { kind, namespace, name } = parseTaskKey(key);
     const task = caches.tasks.get(kind)?.get(namespace, name);
     this.#waiting.delete(key);
@@ -48,9 +48,9 @@ export class Planner {
 
     const nowMs = Date.now();
     const runners = caches.runnersOf(runtime);
-    const plan = planRound(
+    const plan = planTask(
       task,
-      ledgerOf(task, rounds),
+      rounds,
       {
         nowMs,
         openRound: rounds.some(isOpenRound),
@@ -61,6 +61,7 @@ export class Planner {
       settings,
     );
     if (plan.do === 'wait') {
+      if (plan.why === 'invalid-schedule') log.warn({ task: `${kind} ${namespace}/${name}` }, 'its schedule cannot work: no round is made until it is corrected');
       if (plan.why === 'no-runner') this.#waiting.add(key);
       return plan.untilMs === undefined ? undefined : { againAfterMs: plan.untilMs - nowMs };
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { firstStart, intervalMs, nextStart, roundTimeoutMs, ScheduleError, timingOf, type ScheduleForm } from './schedule.ts';
+import { bounds, firstStart, intervalMs, nextStart, roundMarginMs, roundTimeoutMs, ScheduleError, timingOf, type ScheduleForm } from './schedule.ts';
 
 const at = (text: string): number => Date.parse(text);
 const minute = 60_000;
@@ -66,6 +66,25 @@ describe('forms', () => {
     expect(problem({ schedule: '0 5', timeZone: 'UTC' }).field).toBe('timeZone');
     expect(problem({ schedule: '0 5 * * *', timeZone: 'Mars/Olympus' }).message).toMatch(/IANA/);
   });
+});
+
+describe('what is out of bounds', () => {
+  it.each([[{ startAfterSeconds: 9e15 }, 'startAfterSeconds'], [{ intervalSeconds: 9e12 }, 'intervalSeconds'], [{ intervalSeconds: 0 }, 'intervalSeconds'], [{ schedule: '0 527041' }, 'schedule']])(
+    'is told, never computed with: %j',
+    (schedule, field) => expect(problem(schedule)).toMatchObject({ field, message: expect.stringMatching(/from [01] to/) }),
+  );
+  it('no start and no deadline leaves what a Date can hold', () => {
+    const schedule = fc.record({ startAfterSeconds: fc.integer({ min: 0, max: bounds.scheduleSeconds }), intervalSeconds: fc.integer({ min: 1, max: bounds.scheduleSeconds }), roundTimeoutSeconds: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }) });
+    fc.assert(
+      fc.property(schedule, instants, fc.nat(1e13), (one, created, passed) => {
+        for (const start of [firstStart(one, created), nextStart(one, created, created + passed)!]) for (const ms of [start, start + roundTimeoutMs(one)]) expect(Number.isNaN(new Date(ms).getTime())).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('the margin of a round', () => {
+  it.each([[2000, 200], [9000, 900], [10_000, 1000], [3_600_000, 1000]])('of %d ms is %d ms', (round, margin) => expect(roundMarginMs(round)).toBe(margin));
 });
 
 describe('round timeout', () => {

@@ -29,6 +29,20 @@ export class ScheduleError extends Error {
 }
 
 const minute = 60_000;
+/**
+ * The most that a task may ask for. Beyond these a number is a mistake, and dates computed from it would leave what a Date can
+ * hold: up to a year to the first round and between two, a week for a round, a day of requests, an hour for one of them.
+ */
+export const bounds = {
+  scheduleSeconds: 31_622_400,
+  scheduleMinutes: 527_040,
+  roundTimeoutSeconds: 604_800,
+  roundTimeoutMinutes: 10_080,
+  rounds: 1_000_000_000,
+  durationSeconds: 86_400,
+  qps: 1_000_000_000,
+  requestMs: 3_600_000,
+} as const;
 /** A round is closed after this long when the task does not say. */
 export const defaultRoundTimeoutMs = 60 * minute;
 /** Cron ticks looked at to find the shortest gap: covers every pattern within a day and the turns of days around it. */
@@ -69,6 +83,8 @@ function read({ schedule: text, startAfterSeconds, intervalSeconds, timeZone }: 
   if (timeZone !== undefined) checkZone(timeZone);
   if (text === undefined) {
     if (timeZone !== undefined) throw new ScheduleError('timeZone', 'only a cron schedule has a time zone');
+    checkSeconds('startAfterSeconds', startAfterSeconds, 0);
+    checkSeconds('intervalSeconds', intervalSeconds, 1);
     const startAfterMs = (startAfterSeconds ?? 0) * 1000;
     if (intervalSeconds === undefined) return { form: 'once', startAfterMs };
     return { form: 'grid', startAfterMs, intervalMs: intervalSeconds * 1000 };
@@ -84,8 +100,13 @@ function read({ schedule: text, startAfterSeconds, intervalSeconds, timeZone }: 
   throw new ScheduleError('schedule', 'must be "M N" (start after M minutes, then every N minutes) or a cron expression of five fields');
 }
 
-/** Ten years: beyond it a number of minutes is a mistake, and far from where milliseconds lose precision. */
-const longestMinutes = 5_256_000;
+/** Objects of an earlier version, with other bounds, come here too: what cannot be computed with is told, never computed. */
+function checkSeconds(field: 'startAfterSeconds' | 'intervalSeconds', value: number | undefined, least: number): void {
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= bounds.scheduleSeconds)) return;
+  throw new ScheduleError(field, `must be a whole number of seconds from ${least} to ${bounds.scheduleSeconds} (a year)`);
+}
+
+const longestMinutes = bounds.scheduleMinutes;
 
 function minutesForm(after: string, every: string): Timing {
   if (!/^\d{1,7}$/.test(after) || Number(after) > longestMinutes) throw new ScheduleError('schedule', `in "M N" the start M must be a whole number of minutes from 0 to ${longestMinutes}`);
@@ -131,12 +152,19 @@ export function intervalMs(schedule: ScheduleForm): number | undefined {
   return timing.form === 'once' ? undefined : timing.intervalMs;
 }
 
-/** Milliseconds from a round's start to its deadline: as given, otherwise 60 minutes, but never more than the interval. */
+/** Milliseconds from a round's start to its deadline: as given (a week at most), otherwise 60 minutes, but never more than the interval. */
 export function roundTimeoutMs(schedule: ScheduleForm): number {
-  if (schedule.roundTimeoutSeconds !== undefined) return schedule.roundTimeoutSeconds * 1000;
-  if (schedule.roundTimeoutMinute !== undefined) return schedule.roundTimeoutMinute * minute;
+  const longest = bounds.roundTimeoutSeconds * 1000;
+  if (schedule.roundTimeoutSeconds !== undefined) return Math.min(longest, schedule.roundTimeoutSeconds * 1000);
+  if (schedule.roundTimeoutMinute !== undefined) return Math.min(longest, schedule.roundTimeoutMinute * minute);
   return Math.min(defaultRoundTimeoutMs, intervalMs(schedule) ?? Number.POSITIVE_INFINITY);
 }
+
+/**
+ * A runner ends a round so many milliseconds before its deadline, `roundMs` after its start, so that its result still counts: a tenth
+ * of the round, at most a second.
+ */
+export const roundMarginMs = (roundMs: number): number => Math.min(1_000, 0.1 * roundMs);
 
 /** When the first round starts, milliseconds since the epoch. */
 export function firstStart(schedule: ScheduleForm, createdMs: number): number {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { recordTypes } from '../round/work.ts';
+import { bounds } from '../schedule.ts';
 
 /** When to run. kdoctor's two forms in `schedule`, or seconds in `intervalSeconds` and `startAfterSeconds`; none of them: one round, now. */
 export const scheduleSchema = z
@@ -8,25 +9,26 @@ export const scheduleSchema = z
       .string()
       .optional()
       .describe('"M N": the first round M minutes after creation, then one every N minutes; or a cron expression of five fields. Not together with the seconds form'),
-    startAfterSeconds: z.number().int().nonnegative().optional().describe('Seconds from creation to the first round'),
-    intervalSeconds: z.number().int().positive().optional().describe('Seconds between the starts of two rounds'),
+    startAfterSeconds: z.number().int().nonnegative().max(bounds.scheduleSeconds).optional().describe('Seconds from creation to the first round, a year at most'),
+    intervalSeconds: z.number().int().positive().max(bounds.scheduleSeconds).optional().describe('Seconds between the starts of two rounds, a year at most'),
     timeZone: z.string().optional().describe('IANA time zone in which the cron fields are read; default UTC'),
     roundTimeoutMinute: z
       .number()
       .int()
       .positive()
+      .max(bounds.roundTimeoutMinutes)
       .optional()
-      .describe('Minutes after its start when a round is closed, at most the interval. Default: 60 minutes or the interval, whichever is shorter'),
-    roundTimeoutSeconds: z.number().int().positive().optional().describe('The same in seconds; give one of the two'),
-    roundNumber: z.number().int().min(-1).default(1).describe('How many rounds to run; -1 for ever'),
+      .describe('Minutes after its start when a round is closed, at most the interval and a week. Default: 60 minutes or the interval, whichever is shorter'),
+    roundTimeoutSeconds: z.number().int().positive().max(bounds.roundTimeoutSeconds).optional().describe('The same in seconds; give one of the two'),
+    roundNumber: z.number().int().min(-1).max(bounds.rounds).default(1).describe('How many rounds to run; -1 for ever'),
   })
   .describe('When rounds start and how long they may take. Without it: one round, at once');
 export type Schedule = z.infer<typeof scheduleSchema>;
 
 const requestFields = {
-  durationInSecond: z.number().int().positive().default(2).describe('Seconds during which each runner sends requests'),
-  qps: z.number().int().positive().default(5).describe('Requests per second, per runner and per target'),
-  perRequestTimeoutInMS: z.number().int().positive().default(500).describe('Milliseconds after which a request has failed'),
+  durationInSecond: z.number().int().positive().max(bounds.durationSeconds).default(2).describe('Seconds during which each runner sends requests, a day at most'),
+  qps: z.number().int().positive().max(bounds.qps).default(5).describe('Requests per second, per runner and per target; what the runners can do may be less'),
+  perRequestTimeoutInMS: z.number().int().positive().max(bounds.requestMs).default(500).describe('Milliseconds after which a request has failed, an hour at most'),
 };
 export const requestSchema = z.object(requestFields).describe('How hard to probe: every runner sends qps x duration requests to every target');
 export const dnsRequestSchema = z
@@ -40,7 +42,7 @@ export const dnsRequestSchema = z
 
 const expectFields = {
   successRate: z.number().min(0).max(1).default(1).describe('Least share of the planned requests that must succeed, 0 to 1'),
-  meanAccessDelayInMs: z.number().int().positive().default(5000).describe('Highest mean latency of the successful requests, milliseconds'),
+  meanAccessDelayInMs: z.number().int().positive().max(bounds.requestMs).default(5000).describe('Highest mean latency of the successful requests, milliseconds'),
 };
 export const expectSchema = z.object(expectFields).describe('What counts as good; a target that misses one of these fails the round');
 export const httpExpectSchema = z
@@ -117,10 +119,10 @@ export const dnsTargetSpecSchema = z
 export const agentSpecSchema = z
   .looseObject({
     kind: z.enum(['Deployment', 'DaemonSet']).default('DaemonSet').describe('Workload to make'),
-    deploymentReplicas: z.number().int().nonnegative().optional().describe('Pods of a Deployment'),
+    deploymentReplicas: z.number().int().nonnegative().max(100_000).optional().describe('Pods of a Deployment'),
     hostNetwork: z.boolean().optional().describe('Run in the network of the node'),
     annotation: z.record(z.string(), z.string()).optional().describe('Annotations of the workload, its pods and services'),
-    terminationGracePeriodMinutes: z.number().int().nonnegative().optional().describe('Minutes from the end of the task to the removal of the workload'),
+    terminationGracePeriodMinutes: z.number().int().nonnegative().max(bounds.scheduleMinutes).optional().describe('Minutes from the end of the task to the removal of the workload'),
     affinity: z.looseObject({}).optional().describe('Affinity of the pods, as in Kubernetes'),
     env: z.array(z.looseObject({ name: z.string().describe('Name of the variable') })).optional().describe('Environment of the containers, as in Kubernetes'),
     resources: z.looseObject({}).optional().describe('Resources of the containers, as in Kubernetes'),

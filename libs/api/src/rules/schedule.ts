@@ -1,5 +1,5 @@
 import type { Schedule } from '../kinds/spec.ts';
-import { intervalMs, roundTimeoutMs, ScheduleError } from '../schedule.ts';
+import { intervalMs, roundMarginMs, roundTimeoutMs, ScheduleError } from '../schedule.ts';
 import { forbiddenField, invalidValue, required, type Findings } from './causes.ts';
 
 /** What the rules of a schedule look at beside it. */
@@ -10,7 +10,7 @@ interface Request {
 
 const field = 'spec.schedule';
 
-/** A schedule must be one form that comes, and a round's requests must fit into its timeout, that into the interval. */
+/** A schedule must be one form that comes, and a round's requests must fit into its timeout less the runner's margin, that into the interval. */
 export function scheduleRules(schedule: Schedule, request: Request, { causes }: Findings): void {
   if (schedule.roundNumber === 0) causes.push(invalidValue(`${field}.roundNumber`, 0, 'must be -1 (for ever) or greater than or equal to 1'));
   let interval: number | undefined;
@@ -35,10 +35,12 @@ export function scheduleRules(schedule: Schedule, request: Request, { causes }: 
     causes.push(invalidValue(timeoutField, given, `must not be longer than the ${spoken(interval)} between two rounds`));
     return;
   }
-  const needed = request.durationInSecond * 1000 + request.perRequestTimeoutInMS;
-  if (needed > timeout) {
-    const why = given === undefined ? `the round timeout of ${spoken(timeout)} (the interval, since none is set)` : `the round timeout of ${spoken(timeout)}`;
-    if (request.durationInSecond * 1000 > timeout) causes.push(invalidValue('spec.request.durationInSecond', request.durationInSecond, `must fit into ${why}`));
+  const margin = roundMarginMs(timeout);
+  const available = timeout - margin;
+  if (request.durationInSecond * 1000 + request.perRequestTimeoutInMS > available) {
+    const from = given !== undefined ? '' : interval === undefined ? ', the default' : ', the interval since none is set';
+    const why = `the ${spoken(available)} that a round has for its requests: a round timeout of ${spoken(timeout)}${from}, less ${spoken(margin)} in which the runner hands in its result`;
+    if (request.durationInSecond * 1000 > available) causes.push(invalidValue('spec.request.durationInSecond', request.durationInSecond, `must fit into ${why}`));
     else causes.push(invalidValue('spec.request.perRequestTimeoutInMS', request.perRequestTimeoutInMS, `together with durationInSecond (${request.durationInSecond} s) must fit into ${why}`));
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { objectOf } from '../kinds/object.ts';
 import { agentSpecSchema, httpMethods } from '../kinds/spec.ts';
+import { bounds } from '../schedule.ts';
 
 /** `kdoctor.io/v1beta1` as its manifests are written: its fields, and its defaults where they can work. */
 export const kdoctorVersion = 'kdoctor.io/v1beta1';
@@ -8,16 +9,16 @@ export const kdoctorVersion = 'kdoctor.io/v1beta1';
 const schedule = z
   .object({
     schedule: z.string().optional().describe('"M N": the first round after M minutes, then every N minutes; or five cron fields'),
-    roundTimeoutMinute: z.number().int().min(1).optional().describe('Minutes after its start when a round is closed. Default: 60 or the interval, whichever is shorter'),
-    roundNumber: z.number().int().min(-1).default(1).describe('How many rounds to run; -1 for ever'),
+    roundTimeoutMinute: z.number().int().min(1).max(bounds.roundTimeoutMinutes).optional().describe('Minutes after its start when a round is closed. Default: 60 or the interval, whichever is shorter'),
+    roundNumber: z.number().int().min(-1).max(bounds.rounds).default(1).describe('How many rounds to run; -1 for ever'),
   })
   .describe('When rounds start and how long they may take');
 
 const requestFields = (qps: number) => ({
-  durationInSecond: z.number().int().min(1).default(2).describe('Seconds during which each agent sends requests'),
-  qps: z.number().int().min(1).default(qps).describe('Requests per second, per agent and target'),
+  durationInSecond: z.number().int().min(1).max(bounds.durationSeconds).default(2).describe('Seconds during which each agent sends requests'),
+  qps: z.number().int().min(1).max(bounds.qps).default(qps).describe('Requests per second, per agent and target'),
   // kdoctor's schema says 5, its documentation 500; nobody means 5.
-  perRequestTimeoutInMS: z.number().int().min(1).default(500).describe('Milliseconds after which a request has failed'),
+  perRequestTimeoutInMS: z.number().int().min(1).max(bounds.requestMs).default(500).describe('Milliseconds after which a request has failed'),
 });
 /** What an absent `request` means there; a present one starts from 5 requests per second. */
 const absentRequest = { qps: 10 };
@@ -25,7 +26,7 @@ const absentRequest = { qps: 10 };
 const expect = z
   .object({
     successRate: z.number().min(0).max(1).default(1).describe('Least share of successful requests'),
-    meanAccessDelayInMs: z.number().int().min(1).default(5000).describe('Highest mean latency, milliseconds'),
+    meanAccessDelayInMs: z.number().int().min(1).max(bounds.requestMs).default(5000).describe('Highest mean latency, milliseconds'),
     statusCode: z.number().int().min(100).max(599).optional().describe('Expected HTTP status; only AppHttpHealthy looks at it'),
   })
   .describe('What counts as good');
