@@ -15,6 +15,7 @@ export * from './errors.ts';
 export { compilePolicy, defaultDenied, parseAddress, type Policy, type PolicySettings } from './policy.ts';
 export { ageOf, humanDuration, numberAt, textAt, valueAt } from './columns.ts';
 export { labelProblem, labelValueProblem, qualifiedNameProblem, subdomainProblem } from './names.ts';
+export { defaultCapacityQps } from './rules/budget.ts';
 export { portOf, splitHeader, targetUrl } from './rules/host.ts';
 export { bodyOf, tlsKeys, tlsSecretProblem } from './rules/references.ts';
 export { unsupportedParts, type Unsupported } from './rules/unsupported.ts';

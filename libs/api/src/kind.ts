@@ -38,7 +38,7 @@ export interface AdmissionContext {
 
 /** Configured ceilings; each refusal names the one it hit. */
 export interface Limits {
-  /** Highest qps a task may ask of one runner, over all its targets. */
+  /** Highest qps a task may ask of one runner, over all its targets; less where a ready runner declares less. */
   readonly maxQpsPerRunner: number;
   readonly maxRequestsPerRound: number;
   readonly maxBodyBytes: number;

@@ -32,7 +32,7 @@ export const appHttpHealthy: Kind = {
     const { spec } = object as z.infer<typeof schema>;
     const found = findings();
     scheduleRules(spec.schedule, spec.request, found);
-    budgetRules(spec.request, 1, context.limits, found);
+    budgetRules(spec.request, 1, context, found);
     const { url, problem } = targetUrl(spec.target.host);
     if (problem !== undefined) found.causes.push(invalidValue('spec.target.host', spec.target.host, problem));
     else {

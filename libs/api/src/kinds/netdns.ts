@@ -59,7 +59,7 @@ export const netDns: Kind = {
     const { spec } = object as z.infer<typeof schema>;
     const found = findings();
     scheduleRules(spec.schedule, spec.request, found);
-    budgetRules(spec.request, 1, context.limits, found);
+    budgetRules(spec.request, 1, context, found);
     if (!dnsName.test(spec.request.domain) && spec.request.domain !== '.') {
       found.causes.push(invalidValue('spec.request.domain', spec.request.domain, 'must be a DNS name: labels of at most 63 characters, 253 in all'));
     }

@@ -49,7 +49,7 @@ export const netReach: Kind = {
     if (!(endpoint || clusterIP || nodePort || loadBalancer || ingress)) {
       found.causes.push(forbiddenField('spec.target', 'at least one of endpoint, clusterIP, nodePort, loadBalancer and ingress must be true'));
     }
-    budgetRules(spec.request, targetCount(spec.target, context), context.limits, found);
+    budgetRules(spec.request, targetCount(spec.target, context), context, found);
     unsupportedRules('NetReach', spec, context, found);
     return found;
   },
