@@ -29,6 +29,17 @@ describe('events of a task', () => {
     expect(told([roundOf(5, 'canceled')], start + 10_000).at(-1)).toMatch(/^Normal RoundCanceled/);
   });
 
+  it('never call a round a success that measured too little or too badly', () => {
+    const judged = (verdict: string): Round => {
+      const round = roundOf(1, 'succeed');
+      return { ...round, status: { ...round.status, verdict, summary: 'the prober was starved' } } as Round;
+    };
+    const last = (verdict: string): string | undefined => told([judged(verdict)], start + 10_000).at(-1);
+    expect(last('suspect')).toBe('Warning RoundSuspect: Round 1 cannot be trusted: the prober was starved');
+    expect(last('incomplete')).toBe('Warning RoundIncomplete: Round 1 is incomplete: the prober was starved');
+    expect(last('healthy')).toMatch(/^Normal RoundSucceeded/);
+  });
+
   it('leave out what is older than events are kept', () => {
     expect(told([roundOf(1, 'succeed'), roundOf(100, 'succeed')], start + 200_000, start + 100_000)).toHaveLength(2);
   });

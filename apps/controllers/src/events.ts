@@ -106,7 +106,11 @@ function ofRound(round: Round, nowMs: number): Occurrence[] {
   if (state === undefined || state === 'ongoing') return told;
   const atMs = status?.closedAt === undefined ? nowMs : Date.parse(status.closedAt);
   const summary = status?.summary === undefined ? '' : `: ${status.summary}`;
-  if (state === 'succeed') told.push({ reason: 'RoundSucceeded', type: 'Normal', message: `Round ${sequence} succeeded${summary}`, atMs, sequence });
+  const verdict = status?.verdict;
+  // What was measured held, but not enough was measured, or not well: nothing that may be called a success.
+  if (state === 'succeed' && verdict === 'suspect') told.push({ reason: 'RoundSuspect', type: 'Warning', message: `Round ${sequence} cannot be trusted${summary}`, atMs, sequence });
+  else if (state === 'succeed' && verdict === 'incomplete') told.push({ reason: 'RoundIncomplete', type: 'Warning', message: `Round ${sequence} is incomplete${summary}`, atMs, sequence });
+  else if (state === 'succeed') told.push({ reason: 'RoundSucceeded', type: 'Normal', message: `Round ${sequence} succeeded${summary}`, atMs, sequence });
   else if (state === 'canceled') told.push({ reason: 'RoundCanceled', type: 'Normal', message: `Round ${sequence} was canceled${summary}`, atMs, sequence });
   else told.push({ reason: 'RoundFailed', type: 'Warning', message: `Round ${sequence} failed${summary}`, atMs, sequence });
   return told;
