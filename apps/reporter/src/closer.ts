@@ -133,6 +133,10 @@ export class Closer {
       beats.forget(taskUid, number);
       metrics.closed.inc({ state: closed.state });
       metrics.silent.inc(silent);
+      if (closed.foreign.length > 0) {
+        metrics.results.inc({ outcome: 'foreign' }, closed.foreign.length);
+        log.warn({ round: `${round.namespace}/${round.name}`, runners: closed.foreign.slice(0, 20), count: closed.foreign.length }, 'results of runners that the round was not given to were dropped');
+      }
       if (cause === 'deadline') metrics.closeLate.observe(Math.max(0, -(round.leftMs ?? 0)) / 1000);
       log.info({ round: `${round.namespace}/${round.name}`, state: closed.state, verdict: closed.verdict.state, silent, summary: closed.verdict.summary }, 'round closed');
       this.options.onClosed(closed);

@@ -283,6 +283,28 @@ describe('the reporter', () => {
     await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0, { within: 20_000 });
   }, 60_000);
 
+  it('tells a Round object whose number was given again how its round was closed', async () => {
+    const task = newTask();
+    const round = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    await send(resultOf(round, 'runner-1'));
+    expect(await told(task)).toMatchObject({ state: 'succeed' });
+    await intake.remove(round);
+    await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    expect(await told(task)).toMatchObject({ state: 'succeed' });
+  });
+
+  it('drops and counts what runners say of rounds that were not given to them', async () => {
+    const task = newTask();
+    const round = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    const before = await metric('roundsman_reporter_results_total{outcome="foreign"}');
+    await send(resultOf(round, 'runner-2'));
+    await eventually(async () => (await pool.query('select from report.runner_rounds where task_uid = $1 and runner = $2 and state is not null', [task.uid, 'runner-2'])).rowCount === 1);
+    await send(resultOf(round, 'runner-1'));
+    await closedRound(task);
+    expect((await reports.latest(task.uid))!.status).toMatchObject({ totals: { targets: 3, planned: 30 } });
+    await eventually(async () => (await metric('roundsman_reporter_results_total{outcome="foreign"}')) === before + 1);
+  });
+
   it('counts no result as missing that waited through an outage longer than its round, in the stream or with an instance that is gone', async () => {
     await reporter.stop();
     const past = { startTime: new Date(Date.now() - 40_000).toISOString(), deadlineMs: -20_000 };

@@ -112,8 +112,9 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
         const slash = key.indexOf('/');
         const round = rounds.get(key.slice(0, slash), key.slice(slash + 1));
         if (round === undefined || !isOpen(round)) return;
-        await registerRound(pool, round);
-        closer.kick();
+        // Closed, and its object does not know (its number was given again, perhaps): it is told.
+        if ((await registerRound(pool, round)) === 'closed') teller.kick();
+        else closer.kick();
       },
     });
     const off = rounds.onChange(({ type, object }) => {

@@ -125,6 +125,38 @@ describe('closing a round', () => {
     expect(await untoldRounds(pool, 10, [{ taskUid: uid, round: 1 }])).toEqual([]);
   });
 
+  it('believes the Round object and not the results that came before it', async () => {
+    const yesterday = new Date(Date.parse(start) - 86_400_000).toISOString();
+    const failing = targetResult('node-1', { failed: 3, ok: false, errors: { timeout: 3 }, failures: [{ at: start, code: 'timeout', message: 'no answer', latencyUs: 1 }] });
+    await ingest.store([
+      result('runner-1', [failing], { roundStart: yesterday, namespace: 'elsewhere', task: 'other', kind: 'NetDNS' }),
+      result('runner-9', [bad('node-1')], { roundStart: yesterday }),
+    ]);
+    expect(await registerRound(pool, roundObject({ runners: runnersOf(['node-1']) }))).toBe('open');
+    expect(await openRounds(pool)).toMatchObject([{ kind: 'NetReach', namespace: 'default', task: 'mesh', name: 'netreach-mesh-7b0f7a3e-1', pending: 0 }]);
+    expect(await close('complete')).toMatchObject({ foreign: ['runner-9'], namespace: 'default', kind: 'NetReach' });
+    const { status } = (await reports.latest(uid))!;
+    expect(status).toMatchObject({ startTime: start, totals: { targets: 1, planned: 10, failed: 3, runners: { expected: 1, failed: 1, ok: 0 } } });
+    expect(status.perRunner!.map(({ runner }) => runner)).toEqual(['runner-1']);
+    expect((await pool.query('select distinct runner, round_start from report.results')).rows).toEqual([{ runner: 'runner-1', round_start: new Date(start) }]);
+    expect((await pool.query('select distinct runner, round_start from report.failures')).rows).toEqual([{ runner: 'runner-1', round_start: new Date(start) }]);
+  });
+
+  it('keeps what came for a round whose object was never seen', async () => {
+    await ingest.store([good('runner-9')]);
+    await cancelRow(pool, uid, 1);
+    expect(await close('canceled')).toMatchObject({ foreign: [], state: 'canceled' });
+    expect((await reports.latest(uid))!.status.totals).toMatchObject({ planned: 30 });
+  });
+
+  it('is told again when its object comes back open', async () => {
+    await registerRound(pool, roundObject());
+    await close('deadline');
+    for (const what of ['status', 'report'] as const) await markTold(pool, uid, 1, what);
+    expect(await registerRound(pool, roundObject())).toBe('closed');
+    expect(await untoldRounds(pool, 10)).toMatchObject([{ taskUid: uid, round: 1, statusWritten: false, announced: true, registered: true }]);
+  });
+
   it('does not wait for runners that were not ready and so were given no work', async () => {
     const unready = { runner: 'runner-4', node: 'node-4', notReady: 'draining' };
     await registerRound(pool, roundObject({ runners: [...runnersOf(['node-1', 'node-2']), unready] }));

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { compareWithPrevious } from './compare.ts';
 import { loadRunners, runnerTotals, sumRunners, type RunnerRow } from './runners.ts';
 import { loadOutcomes } from './outcomes.ts';
+import { perDay } from './partitions.ts';
 
 /** An expected runner of an open round that has no outcome, and what is known about it. */
 export interface SilentRunner {
@@ -37,6 +38,8 @@ export interface ClosedRound {
   readonly state: 'succeed' | 'fail' | 'canceled' | 'missed';
   readonly verdict: Verdict;
   readonly version: number;
+  /** Runners that reported though the round was not theirs; what they said is dropped. */
+  readonly foreign: string[];
 }
 
 interface RoundHead {
@@ -44,6 +47,7 @@ interface RoundHead {
   namespace: string;
   task: string;
   start: Date;
+  registered: boolean;
 }
 
 /** Serialises the moment of closing over all rounds, so that report versions become visible in their order. */
@@ -72,11 +76,13 @@ export async function closeRound(pool: pg.Pool, request: CloseRequest): Promise<
 
 async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }: CloseRequest): Promise<ClosedRound | undefined> {
   const { rows } = await client.query<RoundHead>(
-    `select kind, namespace, task, round_start as start from report.rounds where task_uid = $1 and round = $2 and closed_at is null for update`,
+    `select kind, namespace, task, round_start as start, registered from report.rounds where task_uid = $1 and round = $2 and closed_at is null for update`,
     [taskUid, round],
   );
   const head = rows[0];
   if (head === undefined) return undefined;
+  // Without its Round object (the task was deleted) nobody knows whose it was.
+  const foreign = head.registered ? await dropForeign(client, taskUid, round, head.start) : [];
   const waiting = await silentRunners(client, taskUid, round);
   // Who was not ready was given no work: nothing is to be waited for.
   if (cause === 'complete' && waiting.some(({ notReady }) => notReady === undefined)) return undefined;
@@ -99,7 +105,16 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
     jsonOrNull(sums.errors), jsonOrNull(sums.statusCodes), jsonOrNull(sums.replyCodes), comparison === undefined ? null : JSON.stringify(comparison),
   ]);
   await client.query(`insert into report.dirty_hours values (date_trunc('hour', $1::timestamptz, 'UTC')) on conflict do nothing`, [head.start]);
-  return { taskUid, round, kind: head.kind, namespace: head.namespace, task: head.task, state, verdict, version };
+  return { taskUid, round, kind: head.kind, namespace: head.namespace, task: head.task, state, verdict, version, foreign };
+}
+
+async function dropForeign(client: pg.PoolClient, taskUid: string, round: number, start: Date): Promise<string[]> {
+  const { rows } = await client.query<{ runner: string }>(`delete from report.runner_rounds where task_uid = $1 and round = $2 and not expected returning runner`, [taskUid, round]);
+  const foreign = rows.map(({ runner }) => runner).sort();
+  for (const { table } of foreign.length === 0 ? [] : perDay) {
+    await client.query(`delete from report.${table} where round_start = $3 and task_uid = $1 and round = $2 and runner = any($4)`, [taskUid, round, start, foreign]);
+  }
+  return foreign;
 }
 
 async function silentRunners(client: pg.PoolClient, taskUid: string, round: number): Promise<SilentRunner[]> {

@@ -1,26 +1,37 @@
 import { roundObjectName, type Round } from '@roundsman/api';
 import type pg from 'pg';
+import { ensurePartition, perDay } from './partitions.ts';
 import { keptFrom } from './retained.ts';
 
-/** Notes a Round object: its deadline and who must report. Repeating it is harmless; a closed round is left as it is. */
+/**
+ * Notes a Round object: what it is, its deadline and who must report; what results alone had said of it before is put right.
+ * Repeating it is harmless. A closed round stays as it is, but its object is told (again): it does not know.
+ */
 export async function registerRound(pool: pg.Pool, round: Round): Promise<'open' | 'closed'> {
   const { taskRef, number, startTime, deadline, taskSpec, runners, trigger, notTested, cancel } = round.spec;
   const name = roundObjectName(taskRef.kind, taskRef.name, taskRef.uid, number);
   const client = await pool.connect();
   let broken = true;
   try {
+    await ensureDay(client, taskRef.uid, number, startTime);
     await client.query('begin');
+    await moveResults(client, taskRef.uid, number, startTime);
     const { rows } = await client.query<{ closed: boolean }>(
       `insert into report.rounds as r (task_uid, round, kind, namespace, task, name, round_start, deadline, trigger, task_spec, not_tested, registered, cancel_seen)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, true, case when $12 then now() end)
        on conflict (task_uid, round) do update set
+         kind = excluded.kind, namespace = excluded.namespace, task = excluded.task, name = excluded.name, round_start = case when r.registered then r.round_start else excluded.round_start end,
          deadline = excluded.deadline, trigger = excluded.trigger, task_spec = excluded.task_spec, not_tested = excluded.not_tested, registered = true,
          cancel_seen = coalesce(r.cancel_seen, excluded.cancel_seen)
        where r.closed_at is null
        returning closed_at is not null as closed`,
       [taskRef.uid, number, taskRef.kind, taskRef.namespace, taskRef.name, name, startTime, deadline, trigger, JSON.stringify(taskSpec), notTested ?? [], cancel === true],
     );
-    if (rows.length > 0) {
+    if (rows.length === 0) {
+      await client.query('update report.rounds set registered = true, kind = $3, namespace = $4, task = $5, name = $6, status_written = false where task_uid = $1 and round = $2', [
+        taskRef.uid, number, taskRef.kind, taskRef.namespace, taskRef.name, name,
+      ]);
+    } else {
       await client.query(
         `insert into report.runner_rounds as r (task_uid, round, runner, node, expected, not_ready)
          select $1, $2, k.runner, k.node, true, k.not_ready from unnest($3::text[], $4::text[], $5::text[]) k (runner, node, not_ready) order by k.runner
@@ -36,6 +47,25 @@ export async function registerRound(pool: pg.Pool, round: Round): Promise<'open'
     throw error;
   } finally {
     client.release(broken);
+  }
+}
+
+/** An open round that only results have told of, with a start that its object does not confirm. */
+const otherStart = `from report.rounds where task_uid = $1 and round = $2 and closed_at is null and not registered and round_start <> $3`;
+
+/** Partitions are made outside of transactions. */
+async function ensureDay(client: pg.PoolClient, taskUid: string, round: number, start: string): Promise<void> {
+  const { rowCount } = await client.query(`select ${otherStart}`, [taskUid, round, start]);
+  if (rowCount === 0) return;
+  for (const partitioned of perDay) await ensurePartition(client, partitioned, Date.parse(start));
+}
+
+/** All rows of a round lie at its start. */
+async function moveResults(client: pg.PoolClient, taskUid: string, round: number, start: string): Promise<void> {
+  const { rows } = await client.query<{ was: Date }>(`select round_start as was ${otherStart} for update`, [taskUid, round, start]);
+  if (rows[0] === undefined) return;
+  for (const { table } of perDay) {
+    await client.query(`update report.${table} set round_start = $4 where round_start = $3 and task_uid = $1 and round = $2`, [taskUid, round, rows[0].was, start]);
   }
 }
 
