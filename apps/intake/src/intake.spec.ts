@@ -224,6 +224,21 @@ describe('reads on the bus', () => {
   });
 });
 
+describe('a database that is down when intake starts', () => {
+  it('is waited for, and then served', async () => {
+    await postgres.kill('SIGINT');
+    const starting = start();
+    try {
+      await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'waiting for the database' })));
+    } finally {
+      await postgres.restart();
+    }
+    await starting;
+    await create('x');
+    expect((await store.list(resource)).items.map(({ metadata }) => metadata.name)).toEqual(['x']);
+  });
+});
+
 describe('namespaces', () => {
   it('take their objects along when they go, and nothing new meanwhile', async () => {
     await start();

@@ -70,6 +70,27 @@ describe('services of one process', () => {
     expect(events).toEqual(['start a 1', 'stop a 1', 'close a', 'close b']);
   });
 
+  it('wait for a database that is not there yet, telling so, but not for one that refuses them', async () => {
+    const lines: string[] = [];
+    const log = makeLogger({ level: 'warn', format: 'json', stream: { write: (line) => void lines.push(line) } });
+    const refusals: Error[] = [
+      new AggregateError([Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })], ''),
+      Object.assign(new Error('the database system is starting up'), { code: '57P03' }),
+    ];
+    const migrate = async (): Promise<void> => {
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
+      events.push('migrated');
+    };
+    const all = options({ databaseUrl: 'postgres://nowhere', log });
+    const running = await runServices([{ definition: { ...definition('a'), migrate } }], all);
+    expect(events).toEqual(['migrated', 'start a 1']);
+    expect(lines.filter((line) => line.includes('waiting for the database'))).toHaveLength(2);
+    await running.stop();
+    const wrong = async (): Promise<void> => Promise.reject(Object.assign(new Error('password authentication failed'), { code: '28P01' }));
+    await expect(runServices([{ definition: { ...definition('a'), migrate: wrong } }], options({ databaseUrl: 'postgres://nowhere' }))).rejects.toThrow('cannot migrate the database for a: password authentication failed');
+  });
+
   it('do not start at all when one has a bad setting', async () => {
     await expect(runServices([{ definition: definition('a') }, { definition: definition('b') }], options({ env: { ROUNDSMAN_B_SIZE: 'x' } }))).rejects.toThrow('ROUNDSMAN_B_SIZE');
     expect(events).toEqual([]);

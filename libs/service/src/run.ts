@@ -7,6 +7,7 @@ import { Health } from './health.ts';
 import { NestLog } from './log.ts';
 import { ProcessMetrics } from './metrics.ts';
 import { readSettings } from './settings.ts';
+import { whenThere } from './when-there.ts';
 
 /** One service to run, or one of several instances of it (a node-agent per virtual node). */
 export interface ServiceRun {
@@ -88,13 +89,13 @@ export async function runServices(runs: readonly ServiceRun[], options: RunOptio
   return { health, metrics, stop };
 }
 
-async function migrate(runs: readonly ServiceRun[], { databaseUrl }: RunOptions): Promise<void> {
+async function migrate(runs: readonly ServiceRun[], { databaseUrl, log }: RunOptions): Promise<void> {
   const done = new Set<unknown>();
   for (const run of runs) {
     const { migrate: apply } = run.definition;
     if (!apply || databaseUrl === undefined || done.has(apply)) continue;
     done.add(apply);
-    await inContext(labelOf(run), 'migrate the database for', apply(databaseUrl));
+    await inContext(labelOf(run), 'migrate the database for', whenThere(() => apply(databaseUrl), log.child({ service: labelOf(run) })));
   }
 }
 
