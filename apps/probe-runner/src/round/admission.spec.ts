@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Admission } from './admission.ts';
+import { Admission, OverCapacity } from './admission.ts';
 
 const load = (qps: number, kind: 'NetReach' | 'NetDNS' = 'NetReach') => ({ kind, qps });
 const never = new AbortController().signal;
@@ -28,23 +28,45 @@ describe('admission', () => {
     expect(admission.qps).toBe(61);
   });
 
-  it('keeps the order: a small one does not overtake a large one that waits', async () => {
+  it('lets small ones pass a large one that waits, within a share of their own', async () => {
     const admission = new Admission(100, 10);
     const leave = await admission.enter(load(50), never);
-    const large = admission.enter(load(80), never);
-    const small = admission.enter(load(10), never);
-    expect([await settled(large), await settled(small)]).toEqual([false, false]);
+    const large = admission.enter(load(100), never);
+    const middling = admission.enter(load(11), never);
+    const small = [admission.enter(load(4), never), admission.enter(load(4), never), admission.enter(load(4), never)];
+    expect([await settled(large), await settled(middling)]).toEqual([false, false]);
+    expect([await settled(small[0]!), await settled(small[1]!), await settled(small[2]!)]).toEqual([true, true, false]);
+    (await small[0]!)();
+    expect(await settled(small[2]!)).toBe(true);
+    expect(admission.qps).toBe(58);
+    // The large one needs all of the capacity, and gets it although small ones still run.
     leave();
-    expect([await settled(large), await settled(small)]).toEqual([true, true]);
+    expect([await settled(large), await settled(middling)]).toEqual([true, false]);
+    (await large)();
+    expect(await settled(middling)).toBe(true);
   });
 
-  it('runs one that is larger than the capacity alone', async () => {
+  it('lets neither end starve: a steady stream of small rounds holds up no large one', async () => {
+    const admission = new Admission(100, 4);
+    const first = await admission.enter(load(100), never);
+    const large = admission.enter(load(100), never);
+    let leaveSmall = await admission.enter(load(10), never);
+    for (let i = 0; i < 20; i += 1) {
+      const next = admission.enter(load(10), never);
+      leaveSmall();
+      leaveSmall = await next;
+    }
+    first();
+    expect(await settled(large)).toBe(true);
+  });
+
+  it('refuses at once what could never run, and names the capacity', async () => {
     const admission = new Admission(100, 10);
-    const leave = await admission.enter(load(500), never);
-    const next = admission.enter(load(1), never);
-    expect(await settled(next)).toBe(false);
-    leave();
-    expect(await settled(next)).toBe(true);
+    const refused = admission.enter(load(500), never);
+    await expect(refused).rejects.toThrow(OverCapacity);
+    await expect(refused).rejects.toThrow('the round asks for 500 requests per second over all its targets, the capacity of this runner is 100');
+    expect(admission.waiting).toBe(0);
+    expect(await settled(admission.enter(load(100), never))).toBe(true);
   });
 
   it('bounds the number of rounds', async () => {

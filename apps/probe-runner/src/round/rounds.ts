@@ -8,7 +8,7 @@ import type { DoneList } from '../spool/done-list.ts';
 import type { Journal } from '../spool/journal.ts';
 import type { Sender } from '../spool/sender.ts';
 import type { Spool } from '../spool/spool.ts';
-import type { Admission } from './admission.ts';
+import { OverCapacity, type Admission } from './admission.ts';
 import { keyOf } from './key.ts';
 import { fetchMaterials, NoMaterials } from './materials.ts';
 import { partsOf, unmeasured, type Finished } from './result.ts';
@@ -174,8 +174,8 @@ export class Rounds {
       if (stop?.why === 'runner') return undefined;
       if (stop?.why === 'canceled') return none('canceled', stop.reason);
       if (error instanceof ThreadFault) this.counts.faults += 1;
-      else if (stop?.why === 'deadline' && !(error instanceof NoMaterials)) return none('error', `waited for capacity (${admission.capacityQps} requests per second) until its deadline`);
-      else if (!(error instanceof NoMaterials)) throw error;
+      else if (stop?.why === 'deadline' && !(error instanceof NoMaterials || error instanceof OverCapacity)) return none('error', `waited for capacity (${admission.capacityQps} requests per second) until its deadline`);
+      else if (!(error instanceof NoMaterials || error instanceof OverCapacity)) throw error;
       return none('error', error.message);
     }
   }
@@ -183,10 +183,12 @@ export class Rounds {
   async #measure(entry: Entry): Promise<Finished> {
     const { order, abort, attempts } = entry;
     const { bus, admission, journal, policy, heapMb, log } = this.#options;
+    const load = { kind: order.kind, qps: order.request.qps * order.targets.length };
+    admission.refuseImpossible(load);
     const materials = await fetchMaterials(bus, order, abort.signal);
     const startAtMs = Date.parse(order.roundStart);
     await sleep(Math.max(0, Math.min(2 ** 31 - 1, startAtMs - threadLeadMs - Date.now())), undefined, { signal: abort.signal });
-    const leave = await admission.enter({ kind: order.kind, qps: order.request.qps * order.targets.length }, abort.signal);
+    const leave = await admission.enter(load, abort.signal);
     try {
       await journal.begin(order, attempts + 1);
       this.counts.begun += 1;
