@@ -2,4 +2,5 @@ export { probes, runRound, runTarget, runMaximum, plannedRequests, sendGraceMs, 
 export { compilePolicy, parseAddress, defaultDenied, type Policy, type PolicySettings } from '@roundsman/api/policy';
 export { startStarvationMeter, starvationThresholds, throttledMicroseconds, type StarvationMeter } from './starvation.ts';
 export { maxFailures } from './recorder.ts';
-export type { Limits, Prepared, Probe, Prober, Lane } from './probe.ts';
+export type { Limits } from './limits.ts';
+export type { Prepared, Probe, Prober, Lane } from './probe.ts';

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { RequestBudget } from '@roundsman/api';
-import type { Limits } from './probe.ts';
+
+/** How much one target may take of the runner. */
+export interface Limits {
+  /** Open connections (TCP, TLS) to one target. */
+  connections: number;
+  /** Exchanges under way to one target where one connection carries several (HTTP/2, DNS). */
+  inFlight: number;
+}
 
 /** What a whole round may hold open, divided among its targets; fewer where the process may open fewer files. */
 const roundConnections = 8192;

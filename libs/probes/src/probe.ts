@@ -1,14 +1,7 @@
 import type { Materials, ProbeTarget, SuccessCondition } from '@roundsman/api';
+import type { Limits } from './limits.ts';
 import type { Recorder } from './recorder.ts';
 import type { Pinned } from './resolve.ts';
-
-/** How much one target may take of the runner. */
-export interface Limits {
-  /** Open connections (TCP, TLS) to one target. */
-  connections: number;
-  /** Exchanges under way to one target where one connection carries several (HTTP/2, DNS). */
-  inFlight: number;
-}
 
 /** What a prober reports into, and through which it says that it can take the next exchange. */
 export interface Lane {

@@ -1,6 +1,6 @@
 import type { Failure, Phase, ProbeErrorCode, ProbeTarget, SuccessCondition, TargetResult } from '@roundsman/api';
 import { DistributionCollector, judge } from '@roundsman/measure';
-import type { Limits } from './probe.ts';
+import type { Limits } from './limits.ts';
 
 /** Raw failures kept per target and round; the rest is counted only. */
 export const maxFailures = 20;

@@ -1,6 +1,7 @@
 import type { ProbeTarget, SuccessCondition, TargetResult } from '@roundsman/api';
 import { ProbeError } from './errors.ts';
-import type { Lane, Limits, Prepared, Prober } from './probe.ts';
+import type { Limits } from './limits.ts';
+import type { Lane, Prepared, Prober } from './probe.ts';
 import { Recorder } from './recorder.ts';
 import type { Pinned } from './resolve.ts';
 

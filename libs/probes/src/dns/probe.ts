@@ -2,7 +2,8 @@ import type { DnsTarget, Materials, ProbeErrorCode, SuccessCondition } from '@ro
 import type { ConnectionOptions } from 'node:tls';
 import { Deadlines } from '../deadlines.ts';
 import { tlsOptions } from '../tls-options.ts';
-import type { Lane, Limits, Prepared, Prober } from '../probe.ts';
+import type { Limits } from '../limits.ts';
+import type { Lane, Prepared, Prober } from '../probe.ts';
 import type { Pinned } from '../resolve.ts';
 import { compileExpectation, encodeQuery, judgeReply, replyCodeName, type Expectation } from './message.ts';
 import { maxUnderway, QueryIds, type Query, type QueryCarrier, type QueryOutcomes } from './query.ts';

@@ -1,6 +1,7 @@
 import type { HttpTarget, Materials, ProbeErrorCode, SuccessCondition } from '@roundsman/api';
 import { Deadlines } from '../deadlines.ts';
-import type { Lane, Limits, Prepared, Prober } from '../probe.ts';
+import type { Limits } from '../limits.ts';
+import type { Lane, Prepared, Prober } from '../probe.ts';
 import type { Pinned } from '../resolve.ts';
 import { Connection, type ConnectionPool } from './connection.ts';
 import type { Exchange } from './exchange.ts';
