@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { compilePolicy, defaultDenied } from '@roundsman/api';
+import { compilePolicy } from '@roundsman/api';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Leadership, type Store } from '@roundsman/store';
 import { Term } from './leader.ts';
@@ -32,7 +32,7 @@ export class Intake implements OnApplicationBootstrap, OnApplicationShutdown {
       store: this.#store,
       metrics: new IntakeMetrics(metrics),
       limits: limitsOf(config),
-      policy: compilePolicy(policySettingsOf(config, defaultDenied)),
+      policy: compilePolicy(policySettingsOf(config)),
       keep: { changes: config.keepChanges, ageMs: config.keepChangesMinutes * 60_000 },
     };
     this.#running = this.#run(databaseUrl!, ports);

@@ -34,8 +34,8 @@ export type IntakeSettings = z.output<typeof intakeSettings>;
 
 export const limitsOf = ({ maxQpsPerRunner, maxRequestsPerRound, maxBodyBytes }: IntakeSettings): Limits => ({ maxQpsPerRunner, maxRequestsPerRound, maxBodyBytes });
 
-export const policySettingsOf = ({ targetDeny, targetDenyEndpoints, targetAllow }: IntakeSettings, defaults: readonly string[]): PolicySettings => ({
-  deny: [...defaults, ...targetDeny],
+export const policySettingsOf = ({ targetDeny, targetDenyEndpoints, targetAllow }: IntakeSettings): PolicySettings => ({
+  deny: targetDeny,
   denyEndpoints: targetDenyEndpoints,
   allow: targetAllow,
 });

@@ -84,7 +84,7 @@ export function runnerSpec(id: string, settings: Settings): ContainerSpec {
   const optional = {
     ROUNDSMAN_NATS_SEED_FILE: runnerSeedFile,
     ROUNDSMAN_RUNNER_CAPACITY_QPS: runnerCapacityQps?.toString(),
-    ROUNDSMAN_RUNNER_DENY: deny,
+    ROUNDSMAN_RUNNER_DENY: deny || undefined,
     ROUNDSMAN_RUNNER_DENY_ENDPOINTS: denyEndpoints || undefined,
     ROUNDSMAN_RUNNER_ALLOW: allow || undefined,
   };

@@ -19,7 +19,7 @@ export const settingsSchema = z.object({
   runtime: z.string().min(1).default('default').describe('Runtime whose runner is kept here'),
   runnerLogLevel: z.string().default('info'),
   runnerCapacityQps: z.coerce.number().positive().optional().describe('Requests per second the runner may be asked for'),
-  deny: z.string().optional().describe('CIDR ranges that are no targets, separated by commas; default: link-local'),
+  deny: z.string().default('').describe('CIDR ranges that are no targets besides link-local ones, separated by commas'),
   denyEndpoints: z.string().default('').describe('address:port pairs that are no targets: the product’s own'),
   allow: z.string().default('').describe('Ranges, addresses or address:port that are targets all the same'),
   stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner with the agent; otherwise it goes on and is adopted by the next agent'),

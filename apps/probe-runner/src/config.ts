@@ -37,8 +37,8 @@ export const runnerConfigSchema = z.object({
   certificateNames: texts,
   /** DNS server for names the echo target does not know, address:port; such names are refused without it. */
   dnsUpstream: endpoint.optional(),
-  /** Target policy: CIDR ranges that are forbidden (default: link-local), endpoints of the product itself, and what is open all the same. */
-  deny: z.string().optional().transform((text) => (text === undefined ? undefined : list(text))),
+  /** Target policy: CIDR ranges that are forbidden besides link-local ones, endpoints of the product itself, and what is open all the same. */
+  deny: texts,
   denyEndpoints: z.string().default('').transform(list).pipe(z.array(endpoint)),
   allow: texts,
 });

@@ -44,7 +44,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     const { config, bus, log, script } = options;
     this.#options = options;
-    const policy: PolicySettings = { ...(config.deny === undefined ? {} : { deny: config.deny }), denyEndpoints: config.denyEndpoints, allow: config.allow };
+    const policy: PolicySettings = { deny: config.deny, denyEndpoints: config.denyEndpoints, allow: config.allow };
     // Wrong settings stop the runner now, not its first round.
     compilePolicy(policy);
     this.echo = new EchoTarget({

@@ -4,11 +4,15 @@ import { connectBus, loadSeed } from '@roundsman/bus';
 import { liveUntilSignal, makeLogger, refuseUnknownSettings, runServices, serveHealth, type HealthServer, type RunningServices } from '@roundsman/service';
 import { serviceIdentityOf } from './identity.ts';
 import { loadServices, serviceNames } from './services.ts';
+import { ownEndpoints, policyEnv } from './target-policy.ts';
 import { UserError } from './user-error.ts';
 
 /** Runs services until SIGTERM or SIGINT. */
 export async function serve(names: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  const { endpoints, problems } = await ownEndpoints(env);
+  const policy: Readonly<Record<string, NodeJS.ProcessEnv>> = policyEnv(env, endpoints);
   if (names.length === 1 && names[0] === 'probe-runner') {
+    Object.assign(process.env, policy['probe-runner']);
     // A runner alone has a program of its own, without Nest: nothing may disturb a measurement.
     const { runnerEntry } = await import('@roundsman/probe-runner');
     await import(runnerEntry);
@@ -16,6 +20,7 @@ export async function serve(names: readonly string[], env: NodeJS.ProcessEnv = p
   }
   refuseUnknownSettings([...serviceNames, 'runner'], env);
   const log = makeLogger({ level: levelOf(env), format: formatOf(env, process.stdout.isTTY === true) });
+  for (const problem of problems) log.warn({ problem }, 'tasks may target an endpoint of Roundsman itself: its name has no address now');
   const definitions = await loadServices(names);
   let running: RunningServices | undefined;
   let healthServer: HealthServer | undefined;
@@ -25,7 +30,7 @@ export async function serve(names: readonly string[], env: NodeJS.ProcessEnv = p
   });
   const databaseUrl = env['ROUNDSMAN_DATABASE_URL'];
   running = await runServices(
-    definitions.map((definition) => ({ definition, identity: serviceIdentityOf(definition.name, env) })),
+    definitions.map((definition) => ({ definition, identity: serviceIdentityOf(definition.name, env), ...(policy[definition.name] === undefined ? {} : { env: policy[definition.name]! }) })),
     {
       env,
       log,

@@ -16,6 +16,7 @@ import { startPostgres, type PostgresServer } from './postgres-server.ts';
 import { descendants, record } from './processes.ts';
 import { formatOf, levelOf } from './serve.ts';
 import { controlPlane, loadServices, serviceNames } from './services.ts';
+import { policyEnv } from './target-policy.ts';
 import { version } from './version.ts';
 
 export interface SuperviseOptions {
@@ -205,9 +206,10 @@ async function settle<A, B>(work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
 /** Settings that only the composer can know. What the person set in the environment for them stays in force elsewhere. */
 function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string }): ServiceRun[] {
   const { home, nodes, ports, natsUrl } = at;
-  const own = [ports['nats'], ports['natsMonitor'], ports['postgres']].flatMap((port) => [`127.0.0.1:${port}`, `[::1]:${port}`]).join(',');
+  const own = [ports['nats'], ports['natsMonitor'], ports['postgres']].flatMap((port) => [`127.0.0.1:${port}`, `[::1]:${port}`]);
+  const policy = policyEnv(process.env, own);
   const env: Record<string, NodeJS.ProcessEnv> = {
-    intake: { ROUNDSMAN_INTAKE_TARGET_DENY_ENDPOINTS: [process.env['ROUNDSMAN_INTAKE_TARGET_DENY_ENDPOINTS'], own].filter(Boolean).join(',') },
+    intake: policy.intake,
     gateway: { ROUNDSMAN_GATEWAY_PORT: String(ports['gateway']), ROUNDSMAN_GATEWAY_TOKEN_FILE: home.file('token'), ROUNDSMAN_GATEWAY_TLS_FOLDER: home.file('keys', 'gateway') },
   };
   return definitions.flatMap((definition): ServiceRun[] => {
@@ -225,7 +227,7 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
         ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
         ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
         ROUNDSMAN_NODE_AGENT_RUNNER_SEED_FILE: seedFileOf(home, runnerIdentity(runnerOf(node), node)),
-        ROUNDSMAN_NODE_AGENT_DENY_ENDPOINTS: own,
+        ...policy['node-agent'],
       },
     }));
   });

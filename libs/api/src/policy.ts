@@ -6,7 +6,7 @@ type Range = [Address, number];
 
 /** Which addresses no probe may connect to. Judged on the resolved address that is connected to, never on the name. */
 export interface PolicySettings {
-  /** CIDR ranges; absent: `defaultDenied`. */
+  /** CIDR ranges that are denied besides `defaultDenied`. */
   deny?: readonly string[];
   /**
    * Address and port pairs: the product's own NATS and Postgres. A loopback or unspecified address stands for every
@@ -27,7 +27,7 @@ export interface Policy {
 
 /** Throws on a range, address or pair that cannot be read, naming it. */
 export function compilePolicy(settings: PolicySettings = {}): Policy {
-  const denied = (settings.deny ?? defaultDenied).map((text) => ({ text, range: parseRange(text) }));
+  const denied = [...new Set([...defaultDenied, ...(settings.deny ?? [])])].map((text) => ({ text, range: parseRange(text) }));
   const endpoints = (settings.denyEndpoints ?? []).map(({ address, port }) => {
     const parsed = parseAddress(address);
     if (parsed === undefined) throw new Error(`policy: denied endpoint "${address}" is not an IP address`);

@@ -15,12 +15,15 @@ export const settingPrefix = (service: string): string => `ROUNDSMAN_${service.t
 export const settingName = (service: string, key: string): string =>
   settingPrefix(service) + key.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
 
-/** Names that belong to the process, not to one service (README of deploy, `roundsman serve --help`). */
+/** Names that belong to the process, not to one service (docs/settings.md, `roundsman serve --help`). */
 export const processSettings = [
   'ROUNDSMAN_HOME',
   'ROUNDSMAN_NATS_URL',
   'ROUNDSMAN_NATS_KEYS',
   'ROUNDSMAN_DATABASE_URL',
+  'ROUNDSMAN_TARGET_DENY',
+  'ROUNDSMAN_TARGET_DENY_ENDPOINTS',
+  'ROUNDSMAN_TARGET_ALLOW',
   'ROUNDSMAN_HEALTH_HOST',
   'ROUNDSMAN_HEALTH_PORT',
   'ROUNDSMAN_LOG_LEVEL',
