@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Deadlines, type Timed } from './deadlines.ts';
 
 interface Item extends Timed {
@@ -25,6 +25,18 @@ describe('Deadlines', () => {
     deadlines.remove(items[1]!);
     await done.promise;
     expect(expired).toEqual(['a', 'c', 'd']);
+  });
+
+  it('waits for more than a timer can, without waking all the time', async () => {
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    const deadlines = new Deadlines<Item>(2 ** 32, () => undefined);
+    deadlines.add(item('late'), performance.now());
+    await new Promise((resolve) => setImmediate(resolve));
+    const until = performance.now() + 20;
+    while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve));
+    expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1]);
+    timers.mockRestore();
+    deadlines.stop();
   });
 
   it('serves items again and hands all over when drained', async () => {

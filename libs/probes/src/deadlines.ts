@@ -1,3 +1,5 @@
+import { longestTimerMs } from './timer.ts';
+
 /** What can expire: a link of the list below. */
 export interface Timed {
   deadline: number;
@@ -66,7 +68,8 @@ export class Deadlines<T extends Timed> {
         this.#check = undefined;
         this.#sweep();
       });
-    }, Math.max(1, Math.ceil(ms)));
+      // A sweep that comes too early arms the timer again.
+    }, Math.min(longestTimerMs, Math.max(1, Math.ceil(ms))));
   }
 
   #sweep(): void {

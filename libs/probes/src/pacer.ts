@@ -1,3 +1,5 @@
+import { longestTimerMs } from './timer.ts';
+
 /**
  * Timers are whole milliseconds and fire up to this late, so the pacer wakes this much earlier and polls the event loop for
  * the rest. Latencies count from the intended send time: without it each would carry a timer's millisecond. It costs this
@@ -64,7 +66,7 @@ export class Pacer {
       return;
     }
     const wait = start + this.#next * interval - now;
-    if (wait > timerSlackMs + 1) this.#timer = setTimeout(this.#tick, Math.floor(wait - timerSlackMs));
+    if (wait > timerSlackMs + 1) this.#timer = setTimeout(this.#tick, Math.min(longestTimerMs, Math.floor(wait - timerSlackMs)));
     else this.#immediate = setImmediate(this.#tick);
   };
 }

@@ -113,6 +113,16 @@ describe('runRound', () => {
     expect(await new Promise((resolve) => hanging.getConnections((_, count) => resolve(count)))).toBeGreaterThanOrEqual(0);
   });
 
+  it('sends on schedule however long the round and the timeout are', async () => {
+    const server = await counting();
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 400);
+    const month = 30 * 24 * 3_600_000;
+    const outcome = await runRound({ targets: [target('a', server.url)], request: budget({ qps: 50, durationMs: month, timeoutMs: month }), expect: {} }, {}, { signal: stop.signal });
+    expect(outcome.targets[0]!.sent).toBeGreaterThan(5);
+    expect(outcome.targets[0]!.succeeded).toBe(server.times.length);
+  });
+
   it('sends nothing when it was canceled before', async () => {
     const server = await counting();
     const outcome = await runRound({ targets: [target('a', server.url), target('b', 'http://localhost:1/')], request: budget(), expect: {} }, {}, { signal: AbortSignal.abort() });

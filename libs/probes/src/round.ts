@@ -12,6 +12,7 @@ import { rehearse } from './rehearsal.ts';
 import { pin, type Pinned } from './resolve.ts';
 import { startStarvationMeter } from './starvation.ts';
 import { TargetRun } from './target-run.ts';
+import { after, longestTimerMs } from './timer.ts';
 
 /** Every probe kind. Adding one is one folder and one line here. */
 export const probes: { http: Probe<HttpTarget>; dns: Probe<DnsTarget> } = { http: prepareHttp, dns: prepareDns };
@@ -69,8 +70,9 @@ export async function runRound(order: Pick<WorkOrder, 'targets' | 'request' | 'e
 
 /** An abort ends the wait too: the round then says that it was canceled. */
 async function untilStart({ startAtMs = 0, signal }: ProbeContext): Promise<void> {
-  const waitMs = startAtMs - Date.now();
-  if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {});
+  for (let waitMs = startAtMs - Date.now(); waitMs > 0 && !signal.aborted; waitMs = startAtMs - Date.now()) {
+    await sleep(Math.min(waitMs, longestTimerMs), undefined, { signal }).catch(() => {});
+  }
 }
 
 async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>, materials: Materials, ctx: ProbeContext): Promise<RoundOutcome> {
@@ -111,9 +113,9 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
       // One loop for all targets: slot g belongs to target g mod n. Targets that cannot be addressed keep their gaps.
       const lanes = runs.length;
       pacer = new Pacer({ start, interval: interval / lanes, count: planned * lanes }, (slot) => ready[slot % lanes]?.due());
-      const ending = setTimeout(() => ready.forEach((run) => run.endSending()), budget.durationMs + sendGraceMs);
+      const callOff = after(budget.durationMs + sendGraceMs, () => ready.forEach((run) => run.endSending()));
       await Promise.all([pacer.run(), ...ready.map((run) => run.finished())]);
-      clearTimeout(ending);
+      callOff();
     }
   } finally {
     ctx.signal.removeEventListener('abort', cancel);
@@ -148,10 +150,10 @@ export async function runMaximum(target: ProbeTarget, load: { inFlight: number; 
   const startedAt = performance.now();
   if (pinned instanceof ProbeError) throw pinned;
   run.begin(pinned!, () => Number.POSITIVE_INFINITY, load.timeoutMs, { connections: load.inFlight, inFlight: load.inFlight, ...ctx.limits });
-  const ending = setTimeout(() => run.endSending(), load.durationMs);
+  const callOff = after(load.durationMs, () => run.endSending());
   run.due(Number.MAX_SAFE_INTEGER);
   await run.finished();
-  clearTimeout(ending);
+  callOff();
   ctx.signal.removeEventListener('abort', cancel);
   return run.result(startedAt, expect, run.record.sent);
 }
