@@ -4,6 +4,6 @@ import { join } from 'node:path';
 import { exec, prepare, root } from './runtime.mjs';
 
 prepare();
-// `up` stays and idles: a small young generation, code favoured for size.
-const flags = process.argv[2] === 'up' ? ['--max-semi-space-size=1', '--optimize-for-size'] : [];
+// `up` stays and idles: a small young generation.
+const flags = process.argv[2] === 'up' ? ['--max-semi-space-size=4'] : [];
 exec('node', [...flags, join(root, 'apps', 'roundsman', 'dist', 'main.js'), ...process.argv.slice(2)]);

@@ -1,4 +1,5 @@
 import { copyFileSync, chmodSync, existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import type { Home, State } from './home.ts';
 
@@ -34,7 +35,7 @@ export function howToUse(home: Home, state: State): string {
 
   export KUBECONFIG=${home.kubeconfig}
   kubectl get nodes,runners
-  kubectl apply -f deploy/examples/netreach.yaml && kubectl get reports -w
+  kubectl apply -f ${fileURLToPath(new URL('../../../deploy/examples/netreach.yaml', import.meta.url))} && kubectl get reports -w
 
   curl -sH "Authorization: Bearer $(cat ${home.file('token')})" ${state.gateway}/apis/roundsman.io/v1/reports
 

@@ -132,7 +132,7 @@ export class Supervisor {
     writeAccess(home, this.#state!, token);
     // Runners come and go; what was recorded is what a later command can end.
     clearInterval(this.#recorder);
-    this.#recorder = setInterval(() => this.#record(), 5_000);
+    this.#recorder = setInterval(() => this.#record(), 10_000);
     this.#log.info({ gateway: this.#state!.gateway, nodes: nodes.length }, 'ready');
     return this.#state!;
   }
