@@ -10,6 +10,7 @@ import { Api } from './api.ts';
 import type { GatewayConfig } from './config.ts';
 import { authenticator } from './http/auth.ts';
 import { serverCertificate, type ServerCertificate } from './http/certificate.ts';
+import { refuseOpenHttp } from './http/listener.ts';
 import { defaultLiveLimits, LiveStreams } from './live/streams.ts';
 import { Catalogue, reportResources, storedResources } from './resources/catalogue.ts';
 import { ResourceHandler } from './resources/handler.ts';
@@ -93,6 +94,7 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationBootstrap(): Promise<void> {
     const { config, log } = this.#context;
     const certificate = await serverCertificate(config, certificateNames(config));
+    refuseOpenHttp(config.host, certificate, config.insecure);
     await this.#feed.start();
     await this.#live.start();
     await this.#reportFeed.start((report) => this.#live.reported(report));

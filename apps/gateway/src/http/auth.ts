@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { ApiError } from '@roundsman/api';
 
 /** Who a request comes from, as `kubectl auth whoami` shows it. */
@@ -25,12 +25,8 @@ export function authenticator(tokenFile: string | undefined, insecure: boolean):
     if (!insecure) throw new Error('no token file: set ROUNDSMAN_GATEWAY_TOKEN_FILE to a file with a bearer token, or ROUNDSMAN_GATEWAY_INSECURE=true to let everybody in');
     return () => anyone;
   }
-  let text: string;
-  try {
-    text = readFileSync(tokenFile, 'utf8');
-  } catch (error) {
-    throw new Error(`the token file ${tokenFile} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+  const { text, mode } = contentOf(tokenFile);
+  if ((mode & 0o077) !== 0) throw new Error(`the token file ${tokenFile} is open to others (mode ${(mode & 0o777).toString(8).padStart(4, '0')}): chmod 600 it (a mounted Kubernetes Secret: defaultMode 0400), and change the token if somebody may have read it`);
   const tokens = text.split('\n').map((line) => line.trim()).filter((line) => line !== '');
   const short = tokens.find((token) => token.length < 16);
   if (tokens.length === 0 || short !== undefined) throw new Error(`the token file ${tokenFile} must hold one token per line, each of at least 16 characters`);
@@ -44,4 +40,18 @@ export function authenticator(tokenFile: string | undefined, insecure: boolean):
     if (scheme.toLowerCase() !== 'bearer' || !found) throw new ApiError('Unauthorized', 'Unauthorized');
     return administrator;
   };
+}
+
+/** Text and mode of one and the same file, whatever takes its name meanwhile. */
+function contentOf(tokenFile: string): { text: string; mode: number } {
+  try {
+    const handle = openSync(tokenFile, 'r');
+    try {
+      return { mode: fstatSync(handle).mode, text: readFileSync(handle, 'utf8') };
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    throw new Error(`the token file ${tokenFile} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -11,6 +11,7 @@ import { duplicateKeys, parseBody } from './body.ts';
 import { serverCertificate } from './certificate.ts';
 import { warningHeader } from './exchange.ts';
 import { jsonErrorOffset } from './json-position.ts';
+import { refuseOpenHttp } from './listener.ts';
 import { negotiate } from './negotiate.ts';
 import { resourcePath, segments } from './path.ts';
 import { listOptions, Query, watchOptions, writeOptions } from './query.ts';
@@ -171,9 +172,10 @@ describe('options', () => {
 });
 
 describe('authenticator', () => {
-  const file = (text: string): string => {
+  const file = (text: string, mode = 0o600): string => {
     const path = join(mkdtempSync(join(tmpdir(), 'roundsman-token-')), 'token');
     writeFileSync(path, text);
+    chmodSync(path, mode);
     return path;
   };
 
@@ -190,6 +192,8 @@ describe('authenticator', () => {
     ['no file', () => authenticator(undefined, false), /ROUNDSMAN_GATEWAY_TOKEN_FILE.*ROUNDSMAN_GATEWAY_INSECURE/],
     ['a file that is not there', () => authenticator('/nowhere/token', false), /cannot be read/],
     ['an empty file', () => authenticator(file('\n'), false), /one token per line/],
+    ['a file that the group may read', () => authenticator(file('first-token-123456', 0o640), false), /open to others \(mode 0640\): chmod 600/],
+    ['a file that all may change', () => authenticator(file('first-token-123456', 0o602), false), /open to others/],
     ['a short token', () => authenticator(file('short'), false), /at least 16/],
   ])('refuses to start with %s', (_what, start, message) => {
     expect(start).toThrow(message);
@@ -198,6 +202,16 @@ describe('authenticator', () => {
   it('lets everybody in only when told to', () => {
     expect(authenticator(undefined, true)(undefined).name).toBe('roundsman:anonymous');
   });
+});
+
+describe('plain HTTP', () => {
+  const certificate = { cert: '', key: '', ca: undefined };
+  it.each(['0.0.0.0', '::', '10.0.0.1', 'gateway.example.org'])('is not served on %s, unless told to', (host) => {
+    expect(() => refuseOpenHttp(host, undefined, false)).toThrow(`ROUNDSMAN_GATEWAY_HOST=${host} would serve plain HTTP`);
+    refuseOpenHttp(host, certificate, false);
+    refuseOpenHttp(host, undefined, true);
+  });
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('may be served on %s', (host) => refuseOpenHttp(host, undefined, false));
 });
 
 describe('serverCertificate', () => {

@@ -10,6 +10,14 @@ const firstByteMs = 30_000;
 
 const isLoopback = (address: string | undefined): boolean => address !== undefined && (address === '::1' || /^(::ffff:)?127\./.test(address));
 
+/** Throws when this machine's neighbours could read tokens on the wire: an address that is not loopback, without a certificate. */
+export function refuseOpenHttp(host: string, certificate: ServerCertificate | undefined, insecure: boolean): void {
+  if (certificate !== undefined || insecure || host === 'localhost' || isLoopback(host)) return;
+  throw new Error(
+    `ROUNDSMAN_GATEWAY_HOST=${host} would serve plain HTTP, tokens included, beyond this machine: set ROUNDSMAN_GATEWAY_TLS_FOLDER (the gateway makes its own certificate there) or ROUNDSMAN_GATEWAY_TLS_CERT_FILE and ROUNDSMAN_GATEWAY_TLS_KEY_FILE; behind a proxy that speaks TLS, ROUNDSMAN_GATEWAY_INSECURE=true`,
+  );
+}
+
 /**
  * One port for HTTPS, and for plain HTTP from this machine: kubectl sends its token over HTTPS only, while curl and local
  * tools need no certificate. From elsewhere plain HTTP is refused, so that no token travels in the clear.
