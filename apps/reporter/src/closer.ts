@@ -27,6 +27,8 @@ export class Closer {
   constructor(
     private readonly options: {
       pool: ReportPool;
+      /** For the closes themselves: a giant one takes its time. */
+      slowPool: ReportPool;
       rounds: Informer<Round>;
       beats: Beats;
       arrivals: Arrivals;
@@ -115,11 +117,11 @@ export class Closer {
   }
 
   async #close(round: OpenRound, cause: 'complete' | 'deadline' | 'canceled' | 'missed'): Promise<void> {
-    const { pool, beats, metrics, log } = this.options;
+    const { slowPool, beats, metrics, log } = this.options;
     const { taskUid, round: number } = round;
     try {
       let silent = 0;
-      const closed = await closeRound(pool, {
+      const closed = await closeRound(slowPool, {
         taskUid,
         round: number,
         cause,

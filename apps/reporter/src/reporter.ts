@@ -23,6 +23,8 @@ const isOpen = (round: Round): boolean => (round.status?.state ?? 'ongoing') ===
 export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #context: ServiceContext<Settings>;
   readonly #pool: ReportPool;
+  /** For what may take long: giant closes, roll-ups, partitions. */
+  readonly #slowPool: ReportPool;
   readonly #store: Store;
   readonly #feed: ChangeFeed;
   readonly #rounds: Informer<Round>;
@@ -42,6 +44,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#context = context;
     const onError = (error: Error): void => log.warn({ err: error }, 'an idle database connection broke');
     this.#pool = reportPool(databaseUrl, { name: 'roundsman reporter', connections: 8, onError });
+    this.#slowPool = reportPool(databaseUrl, { name: 'roundsman reporter slow', connections: 5, statementMs: 60_000, onError });
     this.#store = openStore(databaseUrl, { name: 'reporter', onProblem: onError });
     this.#feed = new ChangeFeed({ bus, source: this.#store, resource: 'rounds.roundsman.io', log });
     this.#rounds = new Informer<Round>({ source: this.#store, feed: this.#feed, resource: 'rounds.roundsman.io', log });
@@ -88,7 +91,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.#beats.stop();
     await this.#feed.stop();
     await this.#store.close();
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#slowPool.end()]);
   }
 
   async #lead(): Promise<LeaderWork> {
@@ -98,10 +101,10 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     const teller = (this.#teller = new Teller({ pool, bus, rounds, metrics: this.#metrics, log }));
     const arrivals = (this.#arrivals = new Arrivals({ bus, log }));
     const closer = (this.#closer = new Closer({
-      pool, rounds, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
+      pool, slowPool: this.#slowPool, rounds, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
       onClosed: () => teller.kick(),
     }));
-    const maintainer = new Maintainer({ pool, settings: config, log, also: () => this.#beats.prune() });
+    const maintainer = new Maintainer({ pool: this.#slowPool, settings: config, log, also: () => this.#beats.prune() });
     const registrar = new Controller({
       name: 'rounds',
       keys: () => rounds.list().filter(isOpen).map(keyOf),

@@ -5,6 +5,7 @@ import { compareWithPrevious } from './compare.ts';
 import { loadRunners, runnerTotals, sumRunners, type RunnerRow } from './runners.ts';
 import { loadOutcomes } from './outcomes.ts';
 import { perDay } from './partitions.ts';
+import { rollBack } from './pool.ts';
 
 /** An expected runner of an open round that has no outcome, and what is known about it. */
 export interface SilentRunner {
@@ -67,7 +68,7 @@ export async function closeRound(pool: pg.Pool, request: CloseRequest): Promise<
     broken = false;
     return closed;
   } catch (error) {
-    await client.query('rollback').then(() => (broken = false), () => undefined);
+    broken = !(await rollBack(client, error));
     throw error;
   } finally {
     client.release(broken);

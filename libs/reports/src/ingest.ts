@@ -3,6 +3,7 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { CopyRows } from './copy.ts';
 import { dayMs, ensurePartition, perDay } from './partitions.ts';
+import { rollBack } from './pool.ts';
 import { keptFrom } from './retained.ts';
 import { failureColumns, resultColumns, writeFailures, writeResult } from './rows.ts';
 
@@ -68,7 +69,7 @@ export class Ingest {
           broken = false;
           return result;
         } catch (error) {
-          await client.query('rollback');
+          if (!(await rollBack(client, error))) throw error;
           // A runner measured a target twice (it lost its spool and ran again): keep what came first.
           if (codeOf(error) === uniqueViolation && !merge) merge = true;
           else if (error instanceof MissingDay) await this.#ensureDays(client, [error]);
@@ -299,7 +300,8 @@ async function bringForward(client: PoolClient, items: readonly Item[]): Promise
 async function copyInto(client: PoolClient, table: string, data: Buffer): Promise<void> {
   const stream = client.query(copyFrom(`copy ${table} from stdin (format binary)`));
   await new Promise<void>((resolve, reject) => {
-    stream.once('error', reject);
+    // More than one may come: one that was given up fails once more with its connection.
+    stream.on('error', reject);
     stream.once('finish', resolve);
     stream.end(data);
   });

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { rollBack } from './pool.ts';
 import { noteRemoved, removedUpTo } from './retained.ts';
 import { dayMs, dropPartition, ensurePartition, isAttached, listPartitions, partitionOf, perDay, perMonth } from './partitions.ts';
 
@@ -80,7 +81,7 @@ async function retireRounds(client: pg.PoolClient, horizon: number): Promise<num
       all += rowCount ?? 0;
       if ((rowCount ?? 0) < 1000) return all;
     } catch (error) {
-      await client.query('rollback');
+      await rollBack(client, error);
       throw error;
     }
   }
@@ -115,8 +116,8 @@ export async function rollUp(pool: pg.Pool, now = Date.now()): Promise<number> {
         await client.query('commit');
         if (there) done += 1;
       } catch (error) {
-        await client.query('rollback');
-        if (!(error instanceof NoRollupPartition)) throw error;
+        const usable = await rollBack(client, error);
+        if (!usable || !(error instanceof NoRollupPartition)) throw error;
         await ensurePartition(client, perMonth, error.hour.getTime());
       }
     }

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { rollBack } from './pool.ts';
 
 export const dayMs = 86_400_000;
 
@@ -50,7 +51,7 @@ export async function ensurePartition(client: pg.ClientBase, partitioned: Partit
     }
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    await rollBack(client, error);
     throw error;
   }
 }

@@ -64,7 +64,7 @@ export interface Reports {
 }
 
 export function openReports(databaseUrl: string, options: Partial<PoolOptions> = {}): Reports {
-  const pool = reportPool(databaseUrl, { name: 'roundsman-reports', connections: 4, onError: () => undefined, ...options });
+  const pool = reportPool(databaseUrl, { name: 'roundsman-reports', connections: 4, statementMs: 30_000, onError: () => undefined, ...options });
   return {
     version: () => headVersion(pool),
     latest: (taskUid) => whole(pool, 'Report', `r.task_uid = $1 order by r.round desc limit 1`, [taskUid]),

@@ -1,6 +1,7 @@
 import { roundObjectName, type Round } from '@roundsman/api';
 import type pg from 'pg';
 import { ensurePartition, perDay } from './partitions.ts';
+import { rollBack } from './pool.ts';
 import { keptFrom } from './retained.ts';
 
 /**
@@ -43,7 +44,7 @@ export async function registerRound(pool: pg.Pool, round: Round): Promise<'open'
     broken = false;
     return rows.length > 0 ? 'open' : 'closed';
   } catch (error) {
-    await client.query('rollback').catch(() => undefined);
+    broken = !(await rollBack(client, error));
     throw error;
   } finally {
     client.release(broken);
