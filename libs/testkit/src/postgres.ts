@@ -33,11 +33,18 @@ interface Account {
   readonly gid: number;
 }
 
-/** Postgres refuses to run as root: then the system account `postgres` runs it. */
+/** Postgres refuses to run as root: then the system account `postgres` runs it, or `nobody` where there is none. */
 function account(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
+  const of = (name: string): Account => {
+    const id = (flag: string): number => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    return { uid: id('-u'), gid: id('-g') };
+  };
+  try {
+    return of('postgres');
+  } catch {
+    return of('nobody');
+  }
 }
 
 /** initdb takes a second or more: its result is kept for this Postgres version and account, and copied. */
