@@ -100,6 +100,26 @@ describe('roundsman up', () => {
     expect(existsSync(home)).toBe(false);
   }, 180_000);
 
+  it('goes on when NATS and Postgres die: both come back with the same ports and data', async () => {
+    const home = newHome('servers');
+    expect((await roundsman(home, 'up', '--detach', '--nodes', '1')).code).toBe(0);
+    const before = stateOf(home);
+    const server = (state: State, name: string): number => state.processes.find((one) => one.name === name)!.pid;
+    for (const name of ['nats', 'postgres']) process.kill(server(before, name), 'SIGKILL');
+    await eventually(() => {
+      const now = stateOf(home);
+      for (const name of ['nats', 'postgres']) expect(server(now, name)).not.toBe(server(before, name));
+    }, { within: 30_000 });
+    await eventually(async () => expect((await roundsman(home, 'status')).code).toBe(0), { within: 30_000 });
+    expect(stateOf(home)).toMatchObject({ ports: before.ports, supervisor: before.supervisor });
+    expect(await nodesReady(home)).toBe(1);
+    expect(readFileSync(join(home, 'logs', 'roundsman.log'), 'utf8')).toContain('a server ended; it is started again');
+    // Once more at once: it does not hold, and status says why the product ended.
+    process.kill(server(stateOf(home), 'nats'), 'SIGKILL');
+    await eventually(async () => expect(await roundsman(home, 'status')).toMatchObject({ code: 3, stdout: expect.stringMatching(/it had to end: NATS ended \(signal SIGKILL\) \d+ s after it had been started again/) }), { within: 30_000 });
+    expect(leftIn(home)).toEqual([]);
+  });
+
   it('runs twice side by side, from two homes, started at the same time', async () => {
     const [a, b] = [newHome('a'), newHome('b')];
     const started = await Promise.all([a, b].map((home) => roundsman(home, 'up', '--detach', '--nodes', '1')));

@@ -24,6 +24,8 @@ const stateSchema = z.object({
   /** Where Postgres keeps its files: in the home, or elsewhere when its account cannot reach into the home. */
   postgresData: z.string(),
   supervisor: processSchema,
+  /** Of one that had to end by itself: why. */
+  ended: z.string().optional(),
   /** Everything else that was started, as far as it must be ended when the supervisor no longer can. */
   processes: z.array(processSchema),
 });

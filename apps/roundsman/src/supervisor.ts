@@ -8,7 +8,8 @@ import { pino, type Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { clusterProblems, GatewayClient } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
-import { bringNats } from './nats-binary.ts';
+import { KeptServer } from './kept-server.ts';
+import { bringNats, type NatsBinary } from './nats-binary.ts';
 import { identities, seedFileOf, startNats, type NatsServer } from './nats-server.ts';
 import { nodeNames, runnerOf } from './nodes.ts';
 import { choosePorts } from './ports.ts';
@@ -40,11 +41,13 @@ export class Supervisor {
   readonly #options: SuperviseOptions;
   readonly #log: Logger;
   #state: State | undefined;
-  #nats: NatsServer | undefined;
-  #postgres: PostgresServer | undefined;
+  #nats: KeptServer<NatsServer> | undefined;
+  #postgres: KeptServer<PostgresServer> | undefined;
   #services: RunningServices | undefined;
   #recorder: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
+  /** Why it cannot go on. */
+  #ended: string | undefined;
 
   constructor(options: SuperviseOptions) {
     this.#options = options;
@@ -99,12 +102,11 @@ export class Supervisor {
     loading.catch(() => undefined);
     const credentials = await identities(home, nodes);
     const seeds = new Map(credentials.map(({ name, seed }) => [name, seed]));
+    let binary: NatsBinary | undefined;
     const [nats, postgres] = await settle([
-      startNats({ home, binary: bringNats(say), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials }).then((server) => (this.#nats = server)),
-      startPostgres({ home, port: ports['postgres']!, secrets }).then((server) => (this.#postgres = server)),
+      this.#keep('NATS', () => startNats({ home, binary: (binary ??= bringNats(say)), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials })).then((kept) => (this.#nats = kept).current),
+      this.#keep('Postgres', () => startPostgres({ home, port: ports['postgres']!, secrets })).then((kept) => (this.#postgres = kept).current),
     ]);
-    this.#watch('NATS', nats.process.ended);
-    this.#watch('Postgres', postgres.process.ended);
     this.#save({ ...this.#state!, postgres: postgres.url, grafana: postgres.grafanaUrl, postgresData: postgres.dataFolder, processes: [nats.process.recorded, postgres.process.recorded] });
 
     say('Starting the services ...');
@@ -150,7 +152,7 @@ export class Supervisor {
     };
     await attempt(this.#services?.stop());
     await Promise.all([attempt(this.#nats?.stop()), attempt(this.#postgres?.stop())]);
-    if (this.#state) this.#save({ ...this.#state, phase: 'stopped', processes: [] });
+    if (this.#state) this.#save({ ...this.#state, phase: 'stopped', processes: [], ...(this.#ended === undefined ? {} : { ended: this.#ended }) });
     if (problems.length > 0) throw new AggregateError(problems, problems.map(String).join('; '));
   }
 
@@ -176,7 +178,7 @@ export class Supervisor {
   #record(): void {
     const state = this.#state;
     if (!state || this.#stopping) return;
-    const servers = [this.#nats, this.#postgres].flatMap((server) => (server ? [server.process.recorded] : []));
+    const servers = [this.#nats, this.#postgres].flatMap((server) => (server ? [server.current.process.recorded] : []));
     const known = new Set(servers.map(({ pid }) => pid));
     // Postgres's own children end with it.
     const others = descendants(process.pid).filter(({ pid, name }) => !known.has(pid) && name !== 'postgres');
@@ -184,14 +186,13 @@ export class Supervisor {
     if (JSON.stringify(processes) !== JSON.stringify(state.processes)) this.#save({ ...state, processes });
   }
 
-  #watch(name: string, ended: Promise<string>): void {
-    void ended.then((reason) => {
-      if (!this.#stopping) this.#fatal(new Error(`${name} ended (${reason})`));
-    });
+  #keep<T extends NatsServer | PostgresServer>(name: string, start: () => Promise<T>): Promise<KeptServer<T>> {
+    return KeptServer.start({ name, start, log: this.#log, onRestart: () => this.#record(), onGivenUp: (error) => this.#fatal(error) });
   }
 
   #fatal(error: Error): void {
     if (this.#stopping) return;
+    this.#ended = error.message;
     this.#log.fatal({ err: error }, 'cannot go on');
     this.#options.onFatal(error);
   }

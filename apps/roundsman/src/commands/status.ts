@@ -48,7 +48,7 @@ export async function statusOf(home: Home): Promise<Status> {
   };
   if (!alive(state.supervisor)) {
     const left = leftovers(home);
-    if (left.length === 0) return { home: home.path, state: 'stopped', running: false, ready: false, version: state.version, problems: [] };
+    if (left.length === 0) return { home: home.path, state: 'stopped', running: false, ready: false, version: state.version, problems: state.ended === undefined ? [] : [`it had to end: ${state.ended}`] };
     const problems = [`the main process (${state.supervisor.pid}) was killed; still running: ${left.map(({ name, pid }) => `${name} (${pid})`).join(', ')}; roundsman up or roundsman down ends them`];
     return { ...about, state: 'killed', running: false, ready: false, problems };
   }
@@ -64,8 +64,8 @@ export async function statusOf(home: Home): Promise<Status> {
 
 function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems }: Status): string {
   const where = ` (${home})`;
-  if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up\n`;
   const lines = problems.map((problem) => `  ${problem}\n`).join('');
+  if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up\n${lines}`;
   if (state === 'killed') return `Roundsman was killed${where}:\n${lines}`;
   const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
   return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${lines}`;
