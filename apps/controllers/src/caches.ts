@@ -1,7 +1,6 @@
 import { taskKinds, taskLabels, taskResources, type AnyTask, type KubeObject, type Round, type Runner, type TaskKind } from '@roundsman/api';
-import { Informer, type ChangeFeed } from '@roundsman/reconcile';
+import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
-import type { Logger } from 'pino';
 
 /** What the controllers read. Kept by the standby too, so that it can take over at once. */
 export class Caches {
@@ -12,36 +11,14 @@ export class Caches {
   readonly events: Informer;
 
   constructor(
-    readonly store: Pick<Store, 'list' | 'changes' | 'get'>,
-    feed: Pick<ChangeFeed, 'follow'>,
-    log: Logger,
+    readonly store: Pick<Store, 'get'>,
+    replica: Pick<Replica, 'informer'>,
   ) {
-    const informer = <T extends KubeObject>(resource: string, labels: string[] = []): Informer<T> => new Informer<T>({ source: store, feed, resource, labels, log });
-    this.tasks = new Map(taskKinds.map((kind) => [kind, informer<AnyTask>(taskResources[kind])]));
-    this.rounds = informer<Round>('rounds.roundsman.io', [taskLabels.uid]);
-    this.runners = informer<Runner>('runners.roundsman.io');
-    this.nodes = informer('nodes');
-    this.events = informer('events');
-  }
-
-  get #all(): { start(): Promise<void>; stop(): Promise<void>; problem(): string | undefined }[] {
-    return [...this.tasks.values(), this.rounds, this.runners, this.nodes, this.events];
-  }
-
-  async start(): Promise<void> {
-    await Promise.all(this.#all.map((informer) => informer.start()));
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.#all.map((informer) => informer.stop()));
-  }
-
-  problem(): string | undefined {
-    for (const informer of this.#all) {
-      const problem = informer.problem();
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    this.tasks = new Map(taskKinds.map((kind) => [kind, replica.informer<AnyTask>(taskResources[kind])]));
+    this.rounds = replica.informer<Round>('rounds.roundsman.io', [taskLabels.uid]);
+    this.runners = replica.informer<Runner>('runners.roundsman.io');
+    this.nodes = replica.informer('nodes');
+    this.events = replica.informer('events');
   }
 
   roundsOf(taskUid: string): Round[] {

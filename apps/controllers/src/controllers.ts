@@ -1,7 +1,7 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChangeFeed, Controller, LeaderGate, type Reconcile } from '@roundsman/reconcile';
+import { Controller, Replica, type Reconcile } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
-import { acquireLeadership, openStore, type Store } from '@roundsman/store';
+import { acquireLeadership, openStore } from '@roundsman/store';
 import { Caches, objectKey, taskKey } from './caches.ts';
 import { CleanUp } from './clean-up.ts';
 import { ControllersMetrics } from './metrics.ts';
@@ -14,42 +14,34 @@ import { TaskController } from './task-controller.ts';
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */
 export class Controllers implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #context: ServiceContext<Settings>;
-  readonly #store: Store;
-  readonly #feed: ChangeFeed;
+  readonly #replica: Replica;
   readonly #caches: Caches;
-  readonly #gate: LeaderGate;
   readonly #metrics: ControllersMetrics;
-  #started: Promise<void> | undefined;
 
   constructor(context: ServiceContext<Settings>) {
-    const { bus, log, databaseUrl, metrics } = context;
+    const { bus, log, databaseUrl, metrics, health } = context;
     if (databaseUrl === undefined) throw new Error('the controllers need a database');
     this.#context = context;
-    this.#store = openStore(databaseUrl, { name: 'controllers', onProblem: (problem) => log.warn({ err: problem }, 'an idle database connection broke') });
-    this.#feed = new ChangeFeed({ bus, source: this.#store, log });
-    this.#caches = new Caches(this.#store, this.#feed, log);
-    this.#gate = new LeaderGate({
+    const store = openStore(databaseUrl, { name: 'controllers', onProblem: (problem) => log.warn({ err: problem }, 'an idle database connection broke') });
+    this.#replica = new Replica({
+      name: 'controllers/caches',
+      bus,
+      source: store,
       acquire: (signal) => acquireLeadership(databaseUrl, 'controllers', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the lock of the controllers') }),
       begin: (onEnd) => this.#lead(onEnd),
+      health,
       log,
     });
-    this.#metrics = new ControllersMetrics(metrics, { leading: () => this.#gate.leading });
+    this.#caches = new Caches(store, this.#replica);
+    this.#metrics = new ControllersMetrics(metrics, { leading: () => this.#replica.leading });
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    this.#context.health.add({ name: 'controllers/caches', problem: () => this.#feed.problem() ?? this.#caches.problem() });
-    await this.#feed.start();
-    // Not awaited: the database may still be coming up, and readiness says so.
-    this.#started = this.#caches.start().then(() => this.#gate.start());
+    await this.#replica.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.#context.health.remove('controllers/caches');
-    await this.#caches.stop();
-    await this.#started;
-    await this.#gate.stop();
-    await this.#feed.stop();
-    await this.#store.close();
+    await this.#replica.stop();
   }
 
   async #lead(onEnd: (end: () => unknown) => void): Promise<void> {

@@ -1,30 +1,29 @@
 import { taskKinds, taskLabels, taskResources, type AnyTask, type Round, type Runner, type TaskKind } from '@roundsman/api';
-import { Informer, type ChangeFeed, type ObjectSource } from '@roundsman/reconcile';
+import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
-import type { Logger } from 'pino';
 
 export type Task = AnyTask;
 
 /** Committed objects, read past the caches where being a moment behind would matter. */
-export type Reader = ObjectSource & Pick<Store, 'get'>;
+export type Reader = Pick<Store, 'get'>;
 
 /** What the scheduler reads: tasks, their rounds, the runners. Kept by the standby too, so that it can take over at once. */
 export class Caches {
   readonly tasks: ReadonlyMap<TaskKind, Informer<Task>>;
   readonly rounds: Informer<Round>;
   readonly runners: Informer<Runner>;
+  readonly #replica: Pick<Replica, 'problem'>;
   /** Milliseconds; when a task's generation was seen to change. Not known for changes while this process was away. */
   readonly #changed = new Map<string, number>();
 
   constructor(
     readonly reader: Reader,
-    feed: Pick<ChangeFeed, 'follow'>,
-    log: Logger,
+    replica: Pick<Replica, 'informer' | 'problem'>,
   ) {
-    const source: ObjectSource = reader;
-    this.tasks = new Map(taskKinds.map((kind) => [kind, new Informer<Task>({ source, feed, resource: taskResources[kind], log })]));
-    this.rounds = new Informer<Round>({ source, feed, resource: 'rounds.roundsman.io', labels: [taskLabels.uid], log });
-    this.runners = new Informer<Runner>({ source, feed, resource: 'runners.roundsman.io', log });
+    this.#replica = replica;
+    this.tasks = new Map(taskKinds.map((kind) => [kind, replica.informer<Task>(taskResources[kind])]));
+    this.rounds = replica.informer<Round>('rounds.roundsman.io', [taskLabels.uid]);
+    this.runners = replica.informer<Runner>('runners.roundsman.io');
     for (const informer of this.tasks.values()) {
       informer.onChange(({ type, object, before }) => {
         if (type === 'DELETED') this.#changed.delete(object.metadata.uid);
@@ -33,24 +32,9 @@ export class Caches {
     }
   }
 
-  get #all(): { start(): Promise<void>; stop(): Promise<void>; problem(): string | undefined }[] {
-    return [...this.tasks.values(), this.rounds, this.runners];
-  }
-
-  async start(): Promise<void> {
-    await Promise.all(this.#all.map((informer) => informer.start()));
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.#all.map((informer) => informer.stop()));
-  }
-
+  /** Why they are not current. */
   problem(): string | undefined {
-    for (const informer of this.#all) {
-      const problem = informer.problem();
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    return this.#replica.problem();
   }
 
   changedMs(uid: string): number | undefined {

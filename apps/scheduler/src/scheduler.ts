@@ -1,8 +1,8 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ensureStreams, onReconnect, type Subscription } from '@roundsman/bus';
-import { ChangeFeed, Controller, LeaderGate } from '@roundsman/reconcile';
+import { Controller, Replica } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
-import { acquireLeadership, openStore, type Store } from '@roundsman/store';
+import { acquireLeadership, openStore } from '@roundsman/store';
 import { Caches, roundKey, taskKey } from './caches.ts';
 import { Dispatcher, openRoundKeys } from './dispatcher.ts';
 import { materialsEndpoint } from './materials.ts';
@@ -15,46 +15,37 @@ import { WorkStream } from './work-stream.ts';
 /** Due rounds to runners. Every instance keeps the caches and serves materials; only the leader makes rounds and sends work. */
 export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #context: ServiceContext<Settings>;
-  readonly #store: Store;
-  readonly #feed: ChangeFeed;
+  readonly #replica: Replica;
   readonly #caches: Caches;
-  readonly #gate: LeaderGate;
   readonly #metrics: SchedulerMetrics;
   #served: Subscription | undefined;
-  #started: Promise<void> | undefined;
 
   constructor(context: ServiceContext<Settings>) {
-    const { bus, log, databaseUrl, metrics } = context;
+    const { bus, log, databaseUrl, metrics, health } = context;
     if (databaseUrl === undefined) throw new Error('the scheduler needs a database');
     this.#context = context;
-    this.#store = openStore(databaseUrl, { name: 'scheduler', onProblem: (problem) => log.warn({ err: problem }, 'an idle database connection broke') });
-    this.#feed = new ChangeFeed({ bus, source: this.#store, log });
-    this.#caches = new Caches(this.#store, this.#feed, log);
-    this.#gate = new LeaderGate({
+    const store = openStore(databaseUrl, { name: 'scheduler', onProblem: (problem) => log.warn({ err: problem }, 'an idle database connection broke') });
+    this.#replica = new Replica({
+      name: 'scheduler/caches',
+      bus,
+      source: store,
       acquire: (signal) => acquireLeadership(databaseUrl, 'scheduler', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the scheduler lock') }),
       begin: (onEnd) => this.#lead(onEnd),
+      health,
       log,
     });
-    this.#metrics = new SchedulerMetrics(metrics, { leading: () => this.#gate.leading });
+    this.#caches = new Caches(store, this.#replica);
+    this.#metrics = new SchedulerMetrics(metrics, { leading: () => this.#replica.leading });
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { bus, health } = this.#context;
-    health.add({ name: 'scheduler/caches', problem: () => this.#feed.problem() ?? this.#caches.problem() });
-    await this.#feed.start();
-    this.#served = await bus.serve({ name: 'scheduler', version: '0.1.0', description: 'Due rounds to runners' }, [materialsEndpoint(this.#caches)]);
-    // Not awaited: the database may still be coming up, and readiness says so.
-    this.#started = this.#caches.start().then(() => this.#gate.start());
+    await this.#replica.start();
+    this.#served = await this.#context.bus.serve({ name: 'scheduler', version: '0.1.0', description: 'Due rounds to runners' }, [materialsEndpoint(this.#caches)]);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.#context.health.remove('scheduler/caches');
     await this.#served?.stop();
-    await this.#caches.stop();
-    await this.#started;
-    await this.#gate.stop();
-    await this.#feed.stop();
-    await this.#store.close();
+    await this.#replica.stop();
   }
 
   async #lead(onEnd: (end: () => unknown) => void): Promise<void> {

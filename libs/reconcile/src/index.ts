@@ -5,3 +5,4 @@ export { WorkQueue, type Outcome, type Reconcile, type WorkQueueOptions } from '
 export { Informer, versionOf, type InformerOptions, type Seen } from './informer.ts';
 export { Controller, type ControllerOptions } from './controller.ts';
 export { LeaderGate, type LeaderGateOptions, type LeaderWork, type Term } from './leader.ts';
+export { Replica, type ReplicaOptions } from './replica.ts';

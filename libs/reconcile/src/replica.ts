@@ -1,0 +1,71 @@
+import type { KubeObject } from '@roundsman/api';
+import type { Bus } from '@roundsman/bus';
+import { ChangeFeed } from './feed.ts';
+import { Informer } from './informer.ts';
+import { LeaderGate, type LeaderGateOptions } from './leader.ts';
+import type { ObjectSource } from './source.ts';
+
+export interface ReplicaOptions extends Pick<LeaderGateOptions, 'acquire' | 'begin' | 'log'> {
+  /** Of the health check: `scheduler/caches`. */
+  readonly name: string;
+  readonly bus: Bus;
+  /** Closed by `stop`. */
+  readonly source: ObjectSource & { close(): Promise<void> };
+  readonly health: { add(check: { name: string; problem: () => string | undefined }): void; remove(name: string): void };
+}
+
+/** One instance of a service of which several may run: every one keeps its caches, so that it can take over at once; one leads. */
+export class Replica {
+  readonly #options: ReplicaOptions;
+  readonly #feed: ChangeFeed;
+  readonly #gate: LeaderGate;
+  readonly #informers: { start(): Promise<void>; stop(): Promise<void>; problem(): string | undefined }[] = [];
+  #started: Promise<void> | undefined;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    const { bus, source, log, acquire, begin } = options;
+    this.#feed = new ChangeFeed({ bus, source, log });
+    this.#gate = new LeaderGate({ acquire, begin, log });
+  }
+
+  /** A cache that lives as long as this. Only before `start`. */
+  informer<T extends KubeObject>(resource: string, labels: string[] = []): Informer<T> {
+    const { source, log } = this.#options;
+    const informer = new Informer<T>({ source, feed: this.#feed, resource, labels, log });
+    this.#informers.push(informer);
+    return informer;
+  }
+
+  get leading(): boolean {
+    return this.#gate.leading;
+  }
+
+  /** For readiness: why the caches are not current. */
+  problem(): string | undefined {
+    const problem = this.#feed.problem();
+    if (problem !== undefined) return problem;
+    for (const informer of this.#informers) {
+      const one = informer.problem();
+      if (one !== undefined) return one;
+    }
+    return undefined;
+  }
+
+  /** Resolves once changes are heard. The caches are not waited for: the database may still be coming up, and readiness says so. */
+  async start(): Promise<void> {
+    this.#options.health.add({ name: this.#options.name, problem: () => this.problem() });
+    await this.#feed.start();
+    this.#started = Promise.all(this.#informers.map((informer) => informer.start())).then(() => this.#gate.start());
+  }
+
+  /** Resolves when the work has ended, the lock is free and the source is closed. */
+  async stop(): Promise<void> {
+    this.#options.health.remove(this.#options.name);
+    await Promise.all(this.#informers.map((informer) => informer.stop()));
+    await this.#started;
+    await this.#gate.stop();
+    await this.#feed.stop();
+    await this.#options.source.close();
+  }
+}
