@@ -166,7 +166,8 @@ export class ManagedProcess {
     this.#set('running');
     const look = async (): Promise<void> => {
       if (this.#run !== run) return;
-      if (await isAlive(run)) this.#timer = setTimeout(() => void look(), watchEveryMs).unref();
+      // Who cannot be looked at now may be later.
+      if (await isAlive(run).catch(() => true)) this.#timer = setTimeout(() => void look(), watchEveryMs).unref();
       else await this.#ended(run, {});
     };
     this.#timer = setTimeout(() => void look(), watchEveryMs).unref();
@@ -177,9 +178,14 @@ export class ManagedProcess {
     return this.#next(async () => {
       if (this.#run !== run) return;
       this.#run = undefined;
-      await rm(this.#pidFile, { force: true });
-      // What it left behind in its group goes with it.
-      for (const stray of await processesMarked(this.#marker)) await killGroup(stray, 0);
+      try {
+        await rm(this.#pidFile, { force: true });
+        // What it left behind in its group goes with it.
+        for (const stray of await processesMarked(this.#marker)) await killGroup(stray, 0);
+      } catch (error) {
+        // It is over all the same; the next launch ends strays again.
+        this.#problem = `what it left could not be cleared: ${error instanceof Error ? error.message : String(error)}`;
+      }
       this.#afterEnd(ending, Date.now() - Date.parse(run.startedAt));
     });
   }

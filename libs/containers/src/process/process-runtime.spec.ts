@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -179,5 +179,21 @@ describe('the process runtime', () => {
     expect(text.length).toBeLessThanOrEqual(8_192);
     expect(text.endsWith('line 2999\n')).toBe(true);
     expect(await one.logs('loud', { tailLines: 2 })).toBe('line 2998\nline 2999\n');
+  });
+
+  it('goes on when what a program left cannot be cleared', async () => {
+    const one = runtime();
+    const { pid } = await one.start(spec('stuck', 'exec sleep 60'));
+    const pidFile = join(root, 'stuck', 'pid.json');
+    await rm(pidFile);
+    await mkdir(join(pidFile, 'in the way'), { recursive: true });
+    process.kill(pid!, 'SIGKILL');
+    const { problem, signal } = await until(one, 'stuck', ({ state }) => state === 'waiting');
+    expect(problem).toContain('pid.json');
+    expect(signal).toBe('SIGKILL');
+    await rm(pidFile, { recursive: true });
+    const again = await until(one, 'stuck', ({ state }) => state === 'running');
+    expect(again.pid).not.toBe(pid);
+    expect(again.problem).toBeUndefined();
   });
 });
