@@ -83,6 +83,8 @@ describe('a runner and the echo target of another', () => {
     await eventually(async () => (await rig.send(order)).duplicate || prober.rounds.counts.answeredFromSpool > 0);
     await eventually(() => prober.rounds.counts.answeredFromSpool > 0);
     await eventually(() => expect(prober.spool.has('uid-once_1')).toBe(false), { within: 35_000 });
+    // Who knows nothing of the round can tell from this whether it is too old to be kept.
+    expect(Math.abs(Date.now() - Date.parse(rig.asked.get('uid-once_1')!))).toBeLessThan(60_000);
     const before = prober.rounds.counts.answeredFromSpool;
     await rig.send(order);
     await eventually(() => prober.rounds.counts.answeredFromSpool === before + 1);
@@ -107,7 +109,7 @@ describe('a runner and the echo target of another', () => {
     expect(counted('cut')?.total).toBe(settled);
   });
 
-  it('reports an order that came after its deadline, and one whose materials are refused', async () => {
+  it('reports an order that came after its deadline, and one whose materials are refused or whose round is over by then', async () => {
     const late = httpOrder('runner-1', 'late', http, { roundStart: '2026-01-01T00:00:00.000Z', deadline: '2026-01-01T00:01:00.000Z' });
     await rig.send(late);
     expect((await rig.outcome(late)).outcome).toMatchObject({ state: 'error', reason: 'picked up after its deadline', targetCount: 0 });
@@ -119,6 +121,13 @@ describe('a runner and the echo target of another', () => {
     await rig.send(bare);
     expect((await rig.outcome(bare)).outcome).toMatchObject({ state: 'error', reason: expect.stringContaining('Secret default/tls is gone') });
     expect(counted('bare')).toBeUndefined();
+    rig.materials = () => {
+      throw new ServiceError(410, 'round 1 of task uid-over is over');
+    };
+    const over = httpOrder('runner-1', 'over', http, { needsMaterials: true });
+    await rig.send(over);
+    expect((await rig.outcome(over)).outcome).toMatchObject({ state: 'canceled', reason: expect.stringContaining('canceled before it began') });
+    expect(counted('over')).toBeUndefined();
   });
 
   it('cuts a round off in time for its deadline', async () => {

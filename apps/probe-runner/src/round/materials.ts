@@ -11,9 +11,15 @@ export class NoMaterials extends Error {
   override readonly name = 'NoMaterials';
 }
 
+/** There is nothing to be measured any more: it was canceled, or its task deleted, before the materials were asked for. */
+export class RoundOver extends Error {
+  override readonly name = 'RoundOver';
+}
+const gone = 410;
+
 /**
  * Body and TLS files of a round, asked for until the signal ends it. An answer that is a refusal (4xx) is final. Rejects with
- * NoMaterials, also when the time ran out.
+ * NoMaterials, also when the time ran out, or with RoundOver.
  */
 export async function fetchMaterials(bus: Bus, order: WorkOrder, signal: AbortSignal): Promise<Materials> {
   if (!order.needsMaterials) return {};
@@ -23,6 +29,7 @@ export async function fetchMaterials(bus: Bus, order: WorkOrder, signal: AbortSi
     try {
       return await bus.request(messages.materials, { runner }, { taskUid, round });
     } catch (error) {
+      if (error instanceof ServiceError && error.code === gone) throw new RoundOver(error.message);
       if (error instanceof ServiceError && error.code >= 400 && error.code < 500) throw new NoMaterials(`body or TLS files of the task were refused: ${error.message}`);
       last = messageOf(error);
     }

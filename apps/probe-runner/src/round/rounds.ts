@@ -10,7 +10,7 @@ import type { Sender } from '../spool/sender.ts';
 import type { Spool } from '../spool/spool.ts';
 import { OverCapacity, type Admission } from './admission.ts';
 import { keyOf } from './key.ts';
-import { fetchMaterials, NoMaterials } from './materials.ts';
+import { fetchMaterials, NoMaterials, RoundOver } from './materials.ts';
 import { partsOf, unmeasured, type Finished } from './result.ts';
 import { measureInThread, ThreadFault } from './thread.ts';
 
@@ -173,6 +173,7 @@ export class Rounds {
       const stop = stopOf(entry);
       if (stop?.why === 'runner') return undefined;
       if (stop?.why === 'canceled') return none('canceled', stop.reason);
+      if (error instanceof RoundOver) return none('canceled', `canceled before it began: ${error.message}`);
       if (error instanceof ThreadFault) this.counts.faults += 1;
       else if (stop?.why === 'deadline' && !(error instanceof NoMaterials || error instanceof OverCapacity)) return none('error', `waited for capacity (${admission.capacityQps} requests per second) until its deadline`);
       else if (!(error instanceof NoMaterials || error instanceof OverCapacity)) throw error;

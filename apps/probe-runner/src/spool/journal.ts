@@ -10,6 +10,8 @@ export interface Begun {
   readonly attempts: number;
 }
 
+const aside = '.new';
+
 /**
  * The rounds that were begun and have no result yet. A runner that was killed takes them up again as soon as it is back
  * rather than when the stream delivers them again. Holds no materials.
@@ -29,6 +31,11 @@ export class Journal {
     const begun: Begun[] = [];
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
+      // Never finished: what it was to replace, if anything, is beside it.
+      if (name.endsWith(aside)) {
+        await unlink(path);
+        continue;
+      }
       try {
         begun.push(JSON.parse(await readFile(path, 'utf8')) as Begun);
       } catch (error) {
@@ -42,8 +49,8 @@ export class Journal {
 
   async begin(order: WorkOrder, attempts: number): Promise<void> {
     const path = this.#path(keyOf(order));
-    await writeFile(`${path}.new`, JSON.stringify({ order, attempts } satisfies Begun), { mode: 0o600 });
-    await rename(`${path}.new`, path);
+    await writeFile(`${path}${aside}`, JSON.stringify({ order, attempts } satisfies Begun), { mode: 0o600 });
+    await rename(`${path}${aside}`, path);
   }
 
   async end(key: string): Promise<void> {

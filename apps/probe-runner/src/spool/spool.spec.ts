@@ -112,6 +112,10 @@ describe('what a runner keeps on disk', () => {
     const order = workOrder();
     await journal.begin(order, 2);
     expect(await journal.open()).toEqual([{ order, attempts: 2 }]);
+    // A crash between the write and the rename of the next attempt, and of another round's first.
+    for (const name of [`${order.taskUid}_${order.round}.new`, 'other_1.new']) await writeFile(join(folder, 'begun', name), JSON.stringify({ order, attempts: 3 }));
+    expect(await journal.open()).toEqual([{ order, attempts: 2 }]);
+    expect(await readdir(join(folder, 'begun'))).toHaveLength(1);
     await journal.end(`${order.taskUid}_${order.round}`);
     expect(await journal.open()).toEqual([]);
   });

@@ -21,6 +21,8 @@ export class Rig {
   /** Rounds the reporter says are in Postgres; it adds what it received while `commits` is on. */
   readonly committed = new Set<string>();
   commits = true;
+  /** Rounds asked about, with when their results were had. */
+  readonly asked = new Map<string, string | undefined>();
   materials: (taskUid: string) => Promise<Materials> | Materials = () => ({});
   readonly #folders: string[] = [];
   readonly #processes = new Map<string, () => Promise<void>>();
@@ -41,7 +43,10 @@ export class Rig {
     await scheduler.serve({ name: 'scheduler', version: '1.0.0', description: 'test' }, [endpoint(messages.materials, ({ taskUid }) => rig.materials(taskUid))]);
     const reporter = await nats.connect('reporter');
     await reporter.serve({ name: 'reporter', version: '1.0.0', description: 'test' }, [
-      endpoint(messages.committed, ({ rounds }) => ({ committed: rounds.filter((round) => rig.committed.has(keyOf(round))) })),
+      endpoint(messages.committed, ({ rounds }) => {
+        for (const round of rounds) rig.asked.set(keyOf(round), round.endedAt);
+        return { committed: rounds.filter((round) => rig.committed.has(keyOf(round))) };
+      }),
     ]);
     const consume = { durable: 'reporter', ackWaitMs: 30_000, maxDeliver: 5, maxAckPending: 1_000, create: true };
     await reporter.consume(messages.result, consume, async ([delivery]) => {
