@@ -51,9 +51,9 @@ afterEach(() => {
 });
 
 /** An open watch: its events as they come. `paused`: a client that does not read. */
-function watch(query: string, options: { accept?: string; paused?: boolean } = {}): Promise<{ events: WatchEvent[]; ended: Promise<void>; response: IncomingMessage }> {
+function watch(query: string, options: { accept?: string; paused?: boolean; of?: string } = {}): Promise<{ events: WatchEvent[]; ended: Promise<void>; response: IncomingMessage }> {
   return new Promise((resolve, reject) => {
-    const url = new URL(`${path}?watch=true&${query}`, cluster.url);
+    const url = new URL(`${options.of ?? path}?watch=true&${query}`, cluster.url);
     const asked = request(url, { headers: { authorization: `Bearer ${cluster.token}`, accept: options.accept ?? 'application/json' } }, (response) => {
       const events: WatchEvent[] = [];
       let rest = '';
@@ -101,6 +101,22 @@ describe('a watch', () => {
     await eventually(() => expect(shown(zero.events)).toEqual(['ADDED first', 'MODIFIED first']));
     const versions = later.events.map(({ object }) => Number(object.metadata.resourceVersion));
     expect(versions).toEqual([...versions].sort((a, b) => a - b));
+  });
+
+  it('of secrets sees them whole, though nothing of their content is announced', async () => {
+    const of = '/api/v1/namespaces/default/secrets';
+    const announced: unknown[] = [];
+    fate = (subject) => (subject.includes('.change.secrets.') && announced.push(subject), 'arrives');
+    const { events } = await watch('', { of });
+    const send = async (method: string, url: string, body?: unknown): Promise<void> => {
+      const answer = await cluster.http(url, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }), headers: { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' } });
+      expect([method, answer.status < 300]).toEqual([method, true]);
+    };
+    await send('POST', of, { metadata: { name: 'key' }, stringData: { password: 'one' } });
+    await send('PATCH', `${of}/key`, { stringData: { password: 'two' } });
+    await send('DELETE', `${of}/key`);
+    await eventually(() => expect(events.map(({ type, object }) => [type, object.data?.['password']])).toEqual([['ADDED', 'b25l'], ['MODIFIED', 'dHdv'], ['DELETED', 'dHdv']]));
+    expect(announced).toHaveLength(3);
   });
 
   it('sees each change once and in order, whatever is lost, repeated or late', async () => {
