@@ -176,6 +176,10 @@ describe('roundsman up', () => {
     expect(readdirSync(other)).toEqual(['thesis.txt']);
   });
 
+  it('says so when the home cannot be made', async () => {
+    for (const home of ['/proc/roundsman', '/dev/null/roundsman']) expect(await roundsman(home, 'up', '--detach')).toMatchObject({ code: 1, stderr: expect.stringContaining(`cannot write to ${home}`) });
+  });
+
   it('refuses bad arguments with exit code 2', async () => {
     const home = join(folder, 'none');
     for (const args of [['up', '--nodes', '0'], ['up', '--port', 'http'], ['fly'], ['serve', 'kitchen'], ['serve', 'intake,kitchen']]) expect([args, (await roundsman(home, ...args)).code]).toEqual([args, 2]);

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { makeFolder } from './tools.ts';
 import { UserError } from './user-error.ts';
 
 const processSchema = z.object({ name: z.string(), pid: z.number().int(), started: z.string() });
@@ -53,10 +54,10 @@ export class Home {
       throw new UserError(`${this.path} is not empty and not a home of Roundsman`, 'Set ROUNDSMAN_HOME to another folder, or empty this one.');
     }
     try {
-      mkdirSync(this.path, { recursive: true });
+      makeFolder(this.path);
       // Others may pass through (Postgres runs as another user when we are root), not look: every secret is 0600.
       chmodSync(this.path, process.getuid?.() === 0 ? 0o711 : 0o700);
-      for (const folder of ['data', 'logs', 'keys']) mkdirSync(join(this.path, folder), { recursive: true, mode: folder === 'data' ? 0o711 : 0o700 });
+      for (const folder of ['data', 'logs', 'keys']) makeFolder(join(this.path, folder), folder === 'data' ? 0o711 : 0o700);
     } catch (error) {
       throw new UserError(`cannot write to ${this.path}: ${(error as Error).message}`, 'Set ROUNDSMAN_HOME to a folder that you may write to.', { cause: error });
     }
@@ -132,7 +133,7 @@ export class Home {
   write(name: string, text: string): void {
     const target = this.file(name);
     const temporary = `${target}.${process.pid}`;
-    mkdirSync(dirname(target), { recursive: true });
+    makeFolder(dirname(target));
     writeFileSync(temporary, text, { mode: 0o600 });
     renameSync(temporary, target);
   }

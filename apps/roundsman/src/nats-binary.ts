@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atLeast, executable, onPath, tryRun, versionOf } from './tools.ts';
+import { atLeast, executable, makeFolder, onPath, tryRun, versionOf } from './tools.ts';
 import { UserError } from './user-error.ts';
 
 /** What is built or taken from an image when the machine has none. */
@@ -22,12 +22,12 @@ export interface NatsBinary {
 function cacheFolder(): string {
   const own = process.env['ROUNDSMAN_CACHE'] || join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'roundsman');
   try {
-    mkdirSync(own, { recursive: true });
+    makeFolder(own);
     rmSync(mkdtempSync(join(own, 'try-')), { recursive: true });
     return own;
   } catch {
     const inWorkspace = fileURLToPath(new URL('../../../.cache/roundsman', import.meta.url));
-    mkdirSync(inWorkspace, { recursive: true });
+    makeFolder(inWorkspace);
     return inWorkspace;
   }
 }

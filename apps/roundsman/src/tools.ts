@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 /** Full path of a program on PATH. */
@@ -62,6 +62,18 @@ export function account(name: string): Account | undefined {
     if (entry === name && uid !== undefined && gid !== undefined) return { name, uid: Number(uid), gid: Number(gid) };
   }
   return undefined;
+}
+
+/** Folder by folder: Node's own `recursive` never returns where a folder cannot be made and its parent is there (`/proc/x`). */
+export function makeFolder(path: string, mode = 0o777): void {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path), mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Somebody made it in the meantime.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /** Whether an account may pass through every folder above (and including) this one. */
