@@ -78,7 +78,7 @@ export class Recorder {
     const unsent = planned - this.sent;
     const latency = this.latency.toData();
     const { ok, reason } = judge({ planned, unsent, succeeded: this.succeeded, latency }, expect);
-    const held = this.waited > planned * tellWaitedShare && describe.limits !== undefined ? `; ${this.waited} of ${planned} requests had to wait for the runner: it opens ${describe.limits.connections} connections at most to this target, with ${describe.limits.inFlight} requests under way` : '';
+    const held = this.waited > planned * tellWaitedShare && describe.limits !== undefined ? `; ${this.waited} of ${planned} requests had to wait until the runner had a connection free or made (at most ${describe.limits.connections} connections and ${describe.limits.inFlight} requests under way)` : '';
     const family = target.family ?? describe.family;
     const statusCodes: Record<string, number> = {};
     this.#statusCodes.forEach((count, code) => (statusCodes[code] = count));

@@ -37,6 +37,7 @@ export class Connection implements Carrier {
     this.#exchange = first;
     first.carrier = this;
     this.#stageStart = now;
+    pool.making();
     this.#socket = openSocket(to, request.tls, {
       connected: () => this.#connected(),
       ready: () => this.#ready(),
@@ -55,12 +56,14 @@ export class Connection implements Carrier {
   abandon(): boolean {
     const making = this.#stage === 'connect' || this.#stage === 'tls';
     this.#exchange = undefined;
+    if (making) this.#pool.unanswered();
     this.close();
     return making;
   }
 
   close(): void {
     if (this.#stage === 'closed') return;
+    if (this.#stage !== 'exchange') this.#pool.made(false);
     this.#stage = 'closed';
     this.#socket.destroy();
     this.#pool.closed(this);
@@ -78,6 +81,7 @@ export class Connection implements Carrier {
     if (this.#stage === 'closed') return;
     const now = performance.now();
     if (this.#request.tls !== undefined) this.#record.phase('tls', now - this.#stageStart);
+    this.#pool.made(true);
     this.#stage = 'exchange';
     if (this.#exchange !== undefined) this.#write(this.#exchange, now);
   }

@@ -10,6 +10,8 @@ export interface Exchange extends Timed {
   firstByteAt: number;
   /** It was lost with a kept connection once and is being sent again. */
   retried: boolean;
+  /** How often the server said that it did not touch it. */
+  refusals: number;
   /** HTTP/2 only. */
   stream: number;
   carrier: Carrier | undefined;
@@ -23,11 +25,17 @@ export interface Carrier {
 
 /** How connections tell the prober about their exchanges. */
 export interface Outcomes {
+  /** A connection is being made. */
+  making(): void;
+  /** It is made, or given up. */
+  made(ready: boolean): void;
+  /** A connection was not made in the time of a request. */
+  unanswered(): void;
   success(exchange: Exchange, now: number, status: number, bytes: number): void;
   failure(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, bytes?: number): void;
   /**
    * The server closed a kept connection before it said anything: the exchange may be sent again if that does no harm.
-   * `untouched`: the server said that it did not process it, so it never does.
+   * `untouched`: the server did not process it (RFC 9113, 8.7), so it never does, and that is not the one time either.
    */
   lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, untouched?: boolean): void;
 }

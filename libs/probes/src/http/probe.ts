@@ -24,10 +24,12 @@ export function prepareHttp(target: HttpTarget, expect: SuccessCondition, materi
 }
 
 /**
- * TLS connections to one target: each costs about a millisecond of CPU time to make, so what a stall held up must not open
- * so many that making them is the next stall.
+ * TLS connections to a target that answers, being made at a time. Each costs about a millisecond of CPU time: if all that a
+ * stall held up opened connections of its own, making them would be the next stall.
  */
-const mostTlsConnections = 1024;
+const mostHandshakes = 32;
+/** A server that refuses a request again and again, though nothing exceeds its limit, does not want it. */
+const mostRefusals = 3;
 
 class HttpProber implements Prober, ConnectionPool, SessionPool {
   readonly gathers = false;
@@ -45,6 +47,12 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
   readonly #idle: Connection[] = [];
   readonly #spare: Exchange[] = [];
   #http2: boolean;
+  streamsLearnt: number | undefined;
+  #making = 0;
+  /** The target makes connections; of one that does not, each request shall find that out for itself. */
+  #answers = false;
+  /** HTTP/2: started, and waiting for a stream on whichever connection has one first. */
+  readonly #parked = new Set<Exchange>();
 
   constructor(request: HttpRequest, statusCode: number | undefined, pinned: Pinned, lane: Lane, timeoutMs: number, limits: Limits) {
     this.#request = request;
@@ -52,21 +60,24 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
     this.#statusCode = statusCode;
     this.#pinned = pinned;
     this.#lane = lane;
-    this.#limits = request.tls === undefined ? limits : { ...limits, connections: Math.min(limits.connections, mostTlsConnections) };
+    this.#limits = limits;
     this.#timeoutMs = timeoutMs;
     this.#deadlines = new Deadlines(timeoutMs, (exchange, now) => this.#expired(exchange, now));
   }
 
   hasRoom(): boolean {
-    if (!this.#http2) return this.#idle.length > 0 || this.#connections.size < this.#limits.connections;
-    return this.inFlight < this.#limits.inFlight && (this.#sessions.size < this.#limits.connections || this.#session() !== undefined);
+    if (!this.#http2) return this.#idle.length > 0 || this.#mayConnect(this.#connections.size);
+    return this.inFlight < this.#limits.inFlight && this.#parked.size === 0 && (this.#mayConnect(this.#sessions.size) || this.#session() !== undefined);
   }
 
   start(intended: number, now: number): void {
     const exchange = this.#spare.pop() ?? newExchange();
     exchange.intended = intended;
     exchange.writtenAt = now;
+    exchange.firstByteAt = 0;
+    exchange.stream = 0;
     exchange.retried = false;
+    exchange.refusals = 0;
     this.inFlight += 1;
     this.#deadlines.add(exchange, now);
     this.#dispatch(exchange, now);
@@ -120,16 +131,40 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
   /** From here on the target is probed with HTTP/1.1. */
   notHttp2(waiting: Exchange[]): void {
     this.#http2 = false;
+    this.move(waiting);
+    this.#unpark(performance.now());
+  }
+
+  making(): void {
+    this.#making += 1;
+  }
+
+  made(ready: boolean): void {
+    this.#making -= 1;
+    if (ready) this.#answers = true;
+  }
+
+  unanswered(): void {
+    this.#answers = false;
+  }
+
+  ready(now: number): void {
+    this.#unpark(now);
+  }
+
+  move(waiting: Exchange[]): void {
     const now = performance.now();
     for (const exchange of waiting) this.#dispatch(exchange, now);
   }
 
   lost(exchange: Exchange, now: number, code: ProbeErrorCode, message: string, untouched = false): void {
-    if (exchange.retried || !(this.#request.idempotent || untouched)) {
+    const again = untouched ? exchange.refusals < mostRefusals : this.#request.idempotent && !exchange.retried;
+    if (!again) {
       this.failure(exchange, now, code, message);
       return;
     }
-    exchange.retried = true;
+    if (untouched) exchange.refusals += 1;
+    else exchange.retried = true;
     if (this.#http2) this.#dispatch(exchange, now);
     else this.#connect(exchange, now);
   }
@@ -138,6 +173,11 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
     if (this.#http2) {
       let session = this.#session();
       if (session === undefined) {
+        if (!this.#mayConnect(this.#sessions.size)) {
+          exchange.carrier = undefined;
+          this.#parked.add(exchange);
+          return;
+        }
         session = new Session(this.#pinned, this.#request, this.#lane.record, this, now);
         this.#sessions.add(session);
       }
@@ -147,6 +187,18 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
     const kept = this.#idle.pop();
     if (kept === undefined) this.#connect(exchange, now);
     else kept.send(exchange, now);
+  }
+
+  #mayConnect(open: number): boolean {
+    return open < this.#limits.connections && (this.#request.tls === undefined || !this.#answers || this.#making < mostHandshakes);
+  }
+
+  #unpark(now: number): void {
+    for (const exchange of this.#parked) {
+      if (this.#http2 && this.#session() === undefined && !this.#mayConnect(this.#sessions.size)) return;
+      this.#parked.delete(exchange);
+      this.#dispatch(exchange, now);
+    }
   }
 
   #session(): Session | undefined {
@@ -166,13 +218,15 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
 
   #end(exchange: Exchange, now: number): void {
     this.#deadlines.remove(exchange);
+    this.#parked.delete(exchange);
     exchange.carrier = undefined;
     this.#spare.push(exchange);
     this.inFlight -= 1;
+    if (this.#parked.size > 0) this.#unpark(now);
     this.#lane.ended(now);
   }
 }
 
 function newExchange(): Exchange {
-  return { intended: 0, writtenAt: 0, firstByteAt: 0, retried: false, stream: 0, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
+  return { intended: 0, writtenAt: 0, firstByteAt: 0, retried: false, refusals: 0, stream: 0, carrier: undefined, deadline: 0, previous: undefined, next: undefined };
 }

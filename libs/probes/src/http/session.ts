@@ -12,13 +12,21 @@ import type { HttpRequest } from './request.ts';
 import { maxHeadBytes } from './response-parser.ts';
 
 export interface SessionPool extends Outcomes {
+  /** How many streams the server takes on a connection, as it said on an earlier one; undefined until one heard it. */
+  streamsLearnt: number | undefined;
   closed(session: Session): void;
   /** The server does not speak HTTP/2: these must go another way. */
   notHttp2(waiting: Exchange[]): void;
+  /** Its streams are open to anybody. */
+  ready(now: number): void;
+  /** Nothing of these was sent: other connections must carry them. */
+  move(waiting: Exchange[]): void;
 }
 
-/** Streams on a connection before the server said how many it takes. */
+/** Streams on a connection when the server sets no limit, and how many exchanges wait for a connection that is being made. */
 const assumedStreams = 100;
+/** Streams opened before the server said how many it takes: it says so with its first bytes, the others wait for that. */
+const unsettledStreams = 4;
 const lastStream = 0x7fff_ffff;
 
 interface Stream {
@@ -46,7 +54,9 @@ export class Session implements Carrier, FrameSink {
   #stage: 'connect' | 'tls' | 'exchange' | 'closed' = 'connect';
   #stageStart: number;
   #waiting: Exchange[] = [];
-  #maxStreams = assumedStreams;
+  #maxStreams: number;
+  /** The server's limit is known, from here or from an earlier connection. */
+  #settled: boolean;
   #nextStream = 1;
   /** The server goes away, or seems dead: no new streams. */
   #draining = false;
@@ -68,6 +78,9 @@ export class Session implements Carrier, FrameSink {
     this.#record = record;
     this.#pool = pool;
     this.#stageStart = now;
+    pool.making();
+    this.#maxStreams = pool.streamsLearnt ?? assumedStreams;
+    this.#settled = pool.streamsLearnt !== undefined;
     const target = request.method === 'CONNECT' ? [] : ([[':scheme', 'https'], [':path', request.path]] as [string, string][]);
     this.#block = encodeHeaders([[':method', request.method], ...target, [':authority', request.authority], ...request.headers]);
     this.#socket = openSocket(to, { ...request.tls, ALPNProtocols: ['h2', 'http/1.1'] }, {
@@ -90,14 +103,15 @@ export class Session implements Carrier, FrameSink {
   send(exchange: Exchange, now: number): void {
     exchange.carrier = this;
     exchange.stream = 0;
-    if (this.#stage === 'exchange') this.#open(exchange, now);
+    if (this.#stage === 'exchange' && this.#mayOpen()) this.#open(exchange, now);
     else this.#waiting.push(exchange);
   }
 
   abandon(exchange: Exchange): boolean {
     const making = this.#stage === 'connect' || this.#stage === 'tls';
+    if (exchange.stream === 0) this.#waiting = this.#waiting.filter((other) => other !== exchange);
     if (making) {
-      this.#waiting = this.#waiting.filter((other) => other !== exchange);
+      this.#pool.unanswered();
       // Not one connection in the time of a request: the next request tries a new one.
       this.#draining = true;
     } else if (this.#streams.delete(exchange.stream)) {
@@ -110,6 +124,7 @@ export class Session implements Carrier, FrameSink {
 
   close(): void {
     if (this.#stage === 'closed') return;
+    if (this.#stage !== 'exchange') this.#pool.made(false);
     this.#stage = 'closed';
     this.#socket.destroy();
     this.#pool.closed(this);
@@ -189,18 +204,35 @@ export class Session implements Carrier, FrameSink {
     if (this.#stage === 'closed') return;
     const now = performance.now();
     this.#record.phase('tls', now - this.#stageStart);
-    const waiting = this.#waiting;
-    this.#waiting = [];
     if (alpn !== 'h2') {
+      const waiting = this.#waiting;
+      this.#waiting = [];
       this.close();
       this.#pool.notHttp2(waiting);
       return;
     }
     this.#stage = 'exchange';
+    this.#pool.made(true);
     this.#together(() => {
       this.#write(hello());
-      for (const exchange of waiting) this.#open(exchange, now);
+      this.#openWaiting(now);
     });
+  }
+
+  #mayOpen(): boolean {
+    return this.#streams.size < (this.#settled ? this.#maxStreams : Math.min(unsettledStreams, this.#maxStreams));
+  }
+
+  /** As many as the server takes; once that is known, what is beyond goes another way. */
+  #openWaiting(now: number): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    let opened = 0;
+    while (opened < waiting.length && this.#mayOpen()) this.#open(waiting[opened++]!, now);
+    const rest = waiting.slice(opened);
+    if (rest.length === 0) return;
+    if (this.#settled) this.#pool.move(rest);
+    else this.#waiting = rest;
   }
 
   #open(exchange: Exchange, now: number): void {
@@ -305,7 +337,7 @@ export class Session implements Carrier, FrameSink {
     for (let at = 0; at + 6 <= payload.length; at += 6) {
       const id = payload.readUInt16BE(at);
       const value = payload.readUInt32BE(at + 2);
-      if (id === setting.maxConcurrentStreams) this.#maxStreams = Math.min(value, assumedStreams * 10);
+      if (id === setting.maxConcurrentStreams) this.#maxStreams = Math.max(1, Math.min(value, assumedStreams * 10));
       else if (id === setting.maxFrameSize && value >= defaultMaxFrame) this.#maxFrame = Math.min(value, defaultMaxFrame);
       else if (id === setting.initialWindowSize) {
         for (const stream of this.#streams.values()) stream.sendWindow += value - this.#initialWindow;
@@ -313,6 +345,10 @@ export class Session implements Carrier, FrameSink {
       }
     }
     this.#write(frameOf(frame.settings, flag.ack, 0, Buffer.alloc(0)));
+    this.#settled = true;
+    this.#pool.streamsLearnt = this.#maxStreams;
+    this.#openWaiting(this.#lastData);
+    this.#pool.ready(this.#lastData);
     this.#sendBodies();
   }
 
@@ -343,6 +379,9 @@ export class Session implements Carrier, FrameSink {
       this.#streams.delete(id);
       this.#pool.lost(stream.exchange, this.#lastData, 'closed', `the server closed the connection: ${errorName(code)}`, true);
     }
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const exchange of waiting) this.#pool.lost(exchange, this.#lastData, 'closed', `the server closed the connection: ${errorName(code)}`, true);
     this.#closeWhenDrained();
   }
 
@@ -352,7 +391,8 @@ export class Session implements Carrier, FrameSink {
 
   #broken(code: ProbeErrorCode, message: string): void {
     if (this.#stage === 'closed') return;
-    const kept = this.#stage === 'exchange' && this.#served > 0 && code !== 'protocol';
+    const open = this.#stage === 'exchange' && code !== 'protocol';
+    const kept = open && this.#served > 0;
     const now = performance.now();
     const streams = [...this.#streams.values()];
     const waiting = this.#waiting;
@@ -363,7 +403,10 @@ export class Session implements Carrier, FrameSink {
       if (kept && exchange.firstByteAt === 0 && status === 0) this.#pool.lost(exchange, now, code, message);
       else this.#pool.failure(exchange, now, code, code === 'closed' && exchange.firstByteAt > 0 ? 'the server closed the connection in the middle of its answer' : message, bytes);
     }
-    for (const exchange of waiting) this.#pool.failure(exchange, now, code, message);
+    for (const exchange of waiting) {
+      if (open) this.#pool.lost(exchange, now, code, message, true);
+      else this.#pool.failure(exchange, now, code, message);
+    }
   }
 
   #write(bytes: Buffer): void {
