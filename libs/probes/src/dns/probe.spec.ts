@@ -181,6 +181,20 @@ describe('DNS over TCP', () => {
     expect(tcp.seen.connections).toBeGreaterThan(5);
   });
 
+  it.each([1, 3])('gives each query a connection of its own when the server closes after %d replies', async (replies) => {
+    const answered = new Map<Socket, number>();
+    const tcp = framed((query, socket) => {
+      const count = (answered.get(socket) ?? 0) + 1;
+      answered.set(socket, count);
+      if (count < replies) socket.write(frame(answer(query)));
+      else if (count === replies) setTimeout(() => socket.end(frame(answer(query))), 5);
+    });
+    const port = await listen(createTcp(tcp.onConnection));
+    const result = await probe(port, 'tcp', { budget: { qps: 400, durationMs: 1000 } });
+    expect(result.errors).toEqual({});
+    expect(result).toMatchObject({ sent: 400, succeeded: 400, ok: true });
+  });
+
   it('counts what stays unanswered after one more try, refused, silence and nonsense', async () => {
     const closing = framed((_, socket) => void socket.destroy());
     const port = await listen(createTcp(closing.onConnection));

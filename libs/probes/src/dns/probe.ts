@@ -52,6 +52,8 @@ class DnsProber implements Prober, QueryOutcomes {
   readonly #streams = new Set<StreamChannel>();
   readonly #spare: Query[] = [];
   #turn = 0;
+  /** The server closes early: over TCP and TLS a connection for each query. */
+  #single = false;
 
   constructor(protocol: DnsTarget['protocol'], template: Buffer, expected: Expectation, tls: ConnectionOptions | undefined, pinned: Pinned, lane: Lane, timeoutMs: number, limits: Limits) {
     this.#protocol = protocol;
@@ -67,6 +69,7 @@ class DnsProber implements Prober, QueryOutcomes {
   }
 
   hasRoom(): boolean {
+    if (this.#single && this.#streams.size >= this.#limits.connections) return false;
     return this.inFlight < this.#most && this.#ids.room;
   }
 
@@ -136,6 +139,10 @@ class DnsProber implements Prober, QueryOutcomes {
     this.#stream(now).send(query, now);
   }
 
+  closesEarly(): void {
+    this.#single = true;
+  }
+
   move(queries: Query[]): void {
     const now = performance.now();
     for (const query of queries) this.#stream(now).send(query, now);
@@ -149,12 +156,12 @@ class DnsProber implements Prober, QueryOutcomes {
   #stream(now: number): StreamChannel {
     let best: StreamChannel | undefined;
     for (const stream of this.#streams) {
-      if (stream.stale) continue;
+      if (stream.stale || this.#single) continue;
       if (best === undefined || stream.underway.size < best.underway.size) best = stream;
     }
     const most = Math.min(streamConnections, this.#limits.connections);
     if (best !== undefined && (best.underway.size < pipeline || this.#streams.size >= most)) return best;
-    const stream = new StreamChannel(this.#pinned, this.#tls, this.#lane.record, this, (closed) => this.#streams.delete(closed), now);
+    const stream = new StreamChannel(this.#pinned, this.#tls, this.#lane.record, this, (closed) => this.#streams.delete(closed), now, this.#single);
     this.#streams.add(stream);
     return stream;
   }

@@ -33,6 +33,8 @@ export interface QueryOutcomes {
   failure(query: Query, now: number, code: ProbeErrorCode, message: string): void;
   /** The connection went away before the reply. */
   lost(query: Query, now: number, code: ProbeErrorCode, message: string): void;
+  /** The server closes connections after few replies (RFC 7766, 6.2.4 allows it): each query needs one of its own. */
+  closesEarly(): void;
   /** Nothing of these was sent: another connection must carry them. */
   move(queries: Query[]): void;
 }

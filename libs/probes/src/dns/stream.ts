@@ -8,6 +8,10 @@ import type { Pinned } from '../resolve.ts';
 import { answersQuestion, readReply } from './message.ts';
 import type { Query, QueryCarrier, QueryOutcomes } from './query.ts';
 
+/** A server that closes with queries pending after fewer replies than this, in the midst of answering, does not want a pipeline. */
+const fewReplies = 64;
+const midstMs = 1000;
+
 /** DNS over one TCP or TLS connection: queries are pipelined, replies come in any order (RFC 7766). */
 export class StreamChannel implements QueryCarrier {
   readonly underway = new Set<Query>();
@@ -20,12 +24,16 @@ export class StreamChannel implements QueryCarrier {
   readonly #secure: boolean;
   #stage: 'connect' | 'tls' | 'exchange' | 'closed' = 'connect';
   #stageStart: number;
+  readonly #single: boolean;
+  #served = 0;
   #first: Query | undefined;
   #lastData = 0;
   /** Bytes of a reply that is not all there yet. */
   #partial = Buffer.alloc(0);
 
-  constructor(to: Pinned, tls: ConnectionOptions | undefined, record: Recorder, outcomes: QueryOutcomes, closed: (channel: StreamChannel) => void, now: number) {
+  /** `single`: closes after the first reply. */
+  constructor(to: Pinned, tls: ConnectionOptions | undefined, record: Recorder, outcomes: QueryOutcomes, closed: (channel: StreamChannel) => void, now: number, single: boolean) {
+    this.#single = single;
     this.#record = record;
     this.#outcomes = outcomes;
     this.#closedBy = closed;
@@ -124,6 +132,8 @@ export class StreamChannel implements QueryCarrier {
     const query = this.#outcomes.find(reply.id);
     if (query === undefined || !this.underway.has(query) || !answersQuestion(message, query.message)) return;
     this.underway.delete(query);
+    this.#served += 1;
+    if (this.#single && this.underway.size === 0) this.close();
     this.#outcomes.reply(query, message, performance.now(), true);
   }
 
@@ -134,6 +144,7 @@ export class StreamChannel implements QueryCarrier {
     const unanswered = [...this.underway];
     this.underway.clear();
     this.close();
+    if (wasOpen && code !== 'protocol' && unanswered.length > 0 && this.#served > 0 && this.#served < fewReplies && now - this.#lastData < midstMs) this.#outcomes.closesEarly();
     for (const query of unanswered) {
       if (wasOpen && code !== 'protocol') this.#outcomes.lost(query, now, code, message);
       else this.#outcomes.failure(query, now, code, message);
