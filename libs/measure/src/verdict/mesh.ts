@@ -1,5 +1,5 @@
 import type { RoundFinding } from '@roundsman/api';
-import { compareNames } from '../aggregate.ts';
+import { compareNames } from '../names.ts';
 import { causeOf, impairment } from './cause.ts';
 import { combine, evidenceOf, type Health, type Observation } from './observation.ts';
 

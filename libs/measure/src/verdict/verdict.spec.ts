@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { verdictSchema, type Starvation } from '@roundsman/api';
-import { resultOf, type ResultOptions } from '../result-builder.ts';
+import { resultOf, type ResultOptions } from '../testing/results.ts';
 import type { RunnerOutcome } from './observation.ts';
 import { verdictOf } from './verdict.ts';
 

@@ -1,5 +1,5 @@
 import type { RoundFinding, Verdict, VerdictState } from '@roundsman/api';
-import { compareNames } from '../aggregate.ts';
+import { compareNames } from '../names.ts';
 import { exhaustionOf } from './exhaustion.ts';
 import { judgeMesh } from './mesh.ts';
 import { combine, evidenceOf, observe, type Health, type Observation, type RunnerOutcome } from './observation.ts';

@@ -1,6 +1,6 @@
 import { targetResultSchema, type ProbeErrorCode, type SuccessCondition, type TargetResult } from '@roundsman/api';
-import { DistributionCollector } from './distribution.ts';
-import { judge } from './success.ts';
+import { DistributionCollector } from '../distribution.ts';
+import { judge } from '../success.ts';
 
 /** What a made-up target result shall say; what is left out is zero. */
 export interface ResultOptions {
