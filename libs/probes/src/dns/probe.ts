@@ -136,7 +136,8 @@ class DnsProber implements Prober, QueryOutcomes {
       return;
     }
     query.retried = true;
-    this.#stream(now).send(query, now);
+    // On a connection of its own: no other query's fate is its fate again.
+    this.#newStream(now, true).send(query, now);
   }
 
   closesEarly(): void {
@@ -156,12 +157,16 @@ class DnsProber implements Prober, QueryOutcomes {
   #stream(now: number): StreamChannel {
     let best: StreamChannel | undefined;
     for (const stream of this.#streams) {
-      if (stream.stale || this.#single) continue;
+      if (stream.stale || stream.single || this.#single) continue;
       if (best === undefined || stream.underway.size < best.underway.size) best = stream;
     }
     const most = Math.min(streamConnections, this.#limits.connections);
     if (best !== undefined && (best.underway.size < pipeline || this.#streams.size >= most)) return best;
-    const stream = new StreamChannel(this.#pinned, this.#tls, this.#lane.record, this, (closed) => this.#streams.delete(closed), now, this.#single);
+    return this.#newStream(now, this.#single);
+  }
+
+  #newStream(now: number, single: boolean): StreamChannel {
+    const stream = new StreamChannel(this.#pinned, this.#tls, this.#lane.record, this, (closed) => this.#streams.delete(closed), now, single);
     this.#streams.add(stream);
     return stream;
   }

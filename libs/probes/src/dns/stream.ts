@@ -17,6 +17,8 @@ export class StreamChannel implements QueryCarrier {
   readonly underway = new Set<Query>();
   /** It seems to be dead: no new queries. */
   stale = false;
+  /** It carries one query, then it is closed. */
+  readonly single: boolean;
   readonly #record: Recorder;
   readonly #outcomes: QueryOutcomes;
   readonly #closedBy: (channel: StreamChannel) => void;
@@ -24,7 +26,6 @@ export class StreamChannel implements QueryCarrier {
   readonly #secure: boolean;
   #stage: 'connect' | 'tls' | 'exchange' | 'closed' = 'connect';
   #stageStart: number;
-  readonly #single: boolean;
   #served = 0;
   #first: Query | undefined;
   #lastData = 0;
@@ -33,7 +34,7 @@ export class StreamChannel implements QueryCarrier {
 
   /** `single`: closes after the first reply. */
   constructor(to: Pinned, tls: ConnectionOptions | undefined, record: Recorder, outcomes: QueryOutcomes, closed: (channel: StreamChannel) => void, now: number, single: boolean) {
-    this.#single = single;
+    this.single = single;
     this.#record = record;
     this.#outcomes = outcomes;
     this.#closedBy = closed;
@@ -133,7 +134,7 @@ export class StreamChannel implements QueryCarrier {
     if (query === undefined || !this.underway.has(query) || !answersQuestion(message, query.message)) return;
     this.underway.delete(query);
     this.#served += 1;
-    if (this.#single && this.underway.size === 0) this.close();
+    if (this.single && this.underway.size === 0) this.close();
     this.#outcomes.reply(query, message, performance.now(), true);
   }
 
@@ -144,10 +145,16 @@ export class StreamChannel implements QueryCarrier {
     const unanswered = [...this.underway];
     this.underway.clear();
     this.close();
-    if (wasOpen && code !== 'protocol' && unanswered.length > 0 && this.#served > 0 && this.#served < fewReplies && now - this.#lastData < midstMs) this.#outcomes.closesEarly();
+    if (wasOpen && code !== 'protocol' && this.#closedEarly(unanswered.length, now)) this.#outcomes.closesEarly();
     for (const query of unanswered) {
       if (wasOpen && code !== 'protocol') this.#outcomes.lost(query, now, code, message);
       else this.#outcomes.failure(query, now, code, message);
     }
+  }
+
+  /** A reset may have destroyed the replies that were there: then none was seen. */
+  #closedEarly(unanswered: number, now: number): boolean {
+    if (this.#served === 0) return unanswered > 1;
+    return unanswered > 0 && this.#served < fewReplies && now - this.#lastData < midstMs;
   }
 }
