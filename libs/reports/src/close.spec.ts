@@ -195,6 +195,13 @@ describe('closing a round', () => {
     expect(status.perRunner![0]!.suspect).toBe(true);
   });
 
+  it('does not call a target slow to which its runner sent late', async () => {
+    await registerRound(pool, roundObject({ runners: runnersOf(['node-1']) }));
+    const late = targetResult('node-1', { ok: false, reason: 'mean latency 600.000 ms is above 500 ms', latency: distributionOfUs(Array.from({ length: 10 }, () => 600_000)), sendLag: distributionOfUs(Array.from({ length: 10 }, () => 400_000)) });
+    await ingest.store([result('runner-1', [late])]);
+    expect(await close('complete')).toMatchObject({ verdict: { state: 'suspect', findings: [{ code: 'prober-exhausted', subject: 'runner runner-1' }] } });
+  });
+
   it('calls a runner whose targets were lost an error', async () => {
     await registerRound(pool, roundObject({ runners: runnersOf(['node-1']) }));
     const short = good('runner-1');
