@@ -47,7 +47,7 @@ const certificateError = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C
 /** Classifies an error event of a socket. `stage` says what was going on when it came. */
 export function classify(error: NodeJS.ErrnoException, stage: 'connect' | 'tls' | 'exchange'): ProbeFailure {
   const errno = error.code ?? '';
-  const message = clip(error.message || errno || 'unknown error');
+  const message = clip(sentence(error.message || errno || 'unknown error'));
   if (stage === 'tls') {
     if (errno === 'ECONNRESET') return { code: 'tls', message: 'the server closed the connection during the TLS handshake' };
     return { code: byErrno[errno] ?? 'tls', message };
@@ -55,6 +55,15 @@ export function classify(error: NodeJS.ErrnoException, stage: 'connect' | 'tls' 
   const code = byErrno[errno] ?? (certificateError.test(errno) ? 'tls' : 'local');
   return { code, message };
 }
+
+/** OpenSSL's `…:error:0A00010B:SSL routines::wrong version number:../deps/…:` as its reason alone, and in words where it is plain. */
+function sentence(message: string): string {
+  const reason = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1];
+  if (reason === undefined) return message.trim();
+  return notTls.has(reason) ? `what answers is not TLS (${reason}): is it a plain http:// port?` : reason;
+}
+
+const notTls = new Set(['wrong version number', 'packet length too long', 'http request', 'record layer failure']);
 
 /** The length a failure's message may have in a result. */
 export function clip(message: string): string {

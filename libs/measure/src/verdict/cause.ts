@@ -48,8 +48,11 @@ export function causeOf(all: readonly Observation[]): Cause | undefined {
 
 /** What came instead, or what the system said: the most telling single fact. */
 function detail(code: ProbeErrorCode, all: readonly Observation[]): string | undefined {
-  if (code === 'status') return most(all.map((o) => o.result.statusCodes));
-  if (code === 'rcode') return most(all.map((o) => o.result.replyCodes));
+  // Such a message names what was expected, too; the counts alone do not.
+  if (code === 'status' || code === 'rcode') {
+    const told = all.flatMap((o) => o.result.failures).find((f) => f.code === code)?.message;
+    return told ?? most(all.map((o) => (code === 'status' ? o.result.statusCodes : o.result.replyCodes)));
+  }
   if (code === 'tls' || code === 'unresolved' || code === 'forbidden' || code === 'answer' || code === 'protocol' || code === 'local') {
     return all.flatMap((o) => o.result.failures).find((f) => f.code === code)?.message;
   }

@@ -26,7 +26,8 @@ export function judgeTarget(target: string, observations: readonly Observation[]
   if (witnesses.every((o) => o.health === 'good')) return [];
   const { layer, address } = witnesses[0]!.result;
   const down = witnesses.filter((o) => o.health === 'down');
-  const name = `${target} (${address})`;
+  // A DNS target is called after its address already.
+  const name = target.endsWith(address) ? target : `${target} (${address})`;
   const findings: RoundFinding[] = [];
   if (down.length === witnesses.length) return [wholeTarget(target, name, layer, down, known)];
   for (const [node, all] of byNode(down)) {

@@ -128,8 +128,8 @@ describe('verdict of targets outside the mesh', () => {
     [{ failed: 2, error: 'refused' }, 'target-refused', 'nothing listens'],
     [{ failed: 2, error: 'unresolved', message: 'getaddrinfo ENOTFOUND shop' }, 'name-unresolved', 'ENOTFOUND shop'],
     [{ failed: 2, error: 'tls', message: 'certificate has expired' }, 'tls-failed', 'certificate has expired'],
-    [{ failed: 2, error: 'status', statusCodes: { '503': 2 } }, 'wrong-status', 'mostly 503'],
-    [{ failed: 2, error: 'rcode', replyCodes: { SERVFAIL: 2 } }, 'wrong-rcode', 'mostly SERVFAIL'],
+    [{ failed: 2, error: 'status', statusCodes: { '503': 2 }, message: 'status 503, expected 200 to 399' }, 'wrong-status', 'status 503, expected 200 to 399'],
+    [{ failed: 2, error: 'rcode', replyCodes: { SERVFAIL: 2 }, message: 'reply code SERVFAIL, expected NOERROR' }, 'wrong-rcode', 'reply code SERVFAIL, expected NOERROR'],
     [{ failed: 2, error: 'answer' }, 'wrong-answer', 'lack what is expected'],
     [{ failed: 2, error: 'forbidden' }, 'target-forbidden', 'policy forbids'],
   ] as [ResultOptions, string, string][])('names the target with the cause that dominates: %j', (path, code, text) => {
@@ -171,7 +171,20 @@ describe('verdict of runners', () => {
   it('does not accuse a target on the word of starved probers', () => {
     const verdict = judgeAll(mesh((from) => (from === 'node-1' ? dead : good)).map((r) => (r.node === 'node-1' ? { ...r, starvation: starved } : r)));
     expect(verdict.state).toBe('suspect');
-    expect(verdict.summary).toContain('3 of its 3 targets seemed bad');
+    expect(verdict.summary).toContain('3 of its 3 targets seemed bad, which is left out');
+  });
+
+  it('names what starved probers were told on the wire, before it doubts them', () => {
+    const all = nodes.map((node): RunnerOutcome => ({ runner: node, node, state: 'failed', starvation: starved, targets: [resultOf('url', { failed: 60, error: 'refused' })] }));
+    const verdict = judgeAll(all);
+    expect(verdict.state).toBe('broken');
+    expect(verdict.findings.map((f) => f.code)).toEqual(['target-refused', 'prober-starved', 'prober-starved', 'prober-starved']);
+    expect(verdict.summary).toContain('connections are refused');
+  });
+
+  it('lets the success of one starved prober clear a target that another finds refusing', () => {
+    const all = nodes.map((node): RunnerOutcome => ({ runner: node, node, state: 'failed', starvation: starved, targets: [resultOf('url', node === 'node-1' ? { failed: 60, error: 'refused' } : good)] }));
+    expect(judgeAll(all).findings.map((f) => f.subject)).toEqual(['path node-1 -> url', 'runner node-1', 'runner node-2', 'runner node-3']);
   });
 
   it.each([

@@ -1,25 +1,31 @@
-import type { RoundFinding, Verdict, VerdictState } from '@roundsman/api';
+import type { RoundFinding, TargetResult, Verdict, VerdictState } from '@roundsman/api';
 import { compareNames } from '../names.ts';
 import { exhaustionOf } from './exhaustion.ts';
 import { judgeMesh } from './mesh.ts';
 import { combine, evidenceOf, observe, type Health, type Observation, type RunnerOutcome } from './observation.ts';
+import { holdsWhenStarved } from './starved.ts';
 import { judgeTarget, mergeBySource } from './targets.ts';
 
 /**
  * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
- * `missing`. What starved probers saw, and failures that are a prober's own, are not used to accuse anybody, and never make
- * a round healthy.
+ * `missing`. Latencies and timeouts of starved probers, and failures that are a prober's own, are not used to accuse
+ * anybody; a refusal or a wrong answer that a starved prober was given counts. Neither makes a round healthy.
  */
 export function verdictOf(runners: readonly RunnerOutcome[]): Verdict {
-  const trusted = runners.filter((r) => r.starvation?.suspect !== true && r.state !== 'canceled');
-  const observations = trusted.flatMap((r) => r.targets.filter((result) => exhaustionOf(result) === undefined).map((result) => observe(r.node, result)));
+  const observations = runners
+    .filter((r) => r.state !== 'canceled')
+    .flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result)));
   const findings = [...judgeReachability(observations), ...judgeRunners(runners)];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
-  findings.sort((a, b) => rank[a.severity] - rank[b.severity]);
+  findings.sort((a, b) => rank[a.severity] - rank[b.severity] || Number(untrusted.has(a.code)) - Number(untrusted.has(b.code)));
   return { state: stateOf(findings), summary: summaryOf(findings, observations, runners), findings };
 }
+
+/** The two ways in which a prober spoils what it measured. */
+const isTrusted = (runner: RunnerOutcome, result: TargetResult): boolean =>
+  exhaustionOf(result) === undefined && (runner.starvation?.suspect !== true || holdsWhenStarved(result));
 
 const rank: Record<RoundFinding['severity'], number> = { critical: 0, warning: 1, info: 2 };
 
@@ -70,9 +76,9 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
     if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not run the round${why}.`, evidence: [] });
     if (r.state === 'canceled') findings.push({ code: 'round-canceled', severity: 'info', subject: who, message: `Runner ${where} was canceled${why}.`, evidence: [] });
     if (r.starvation?.suspect === true) {
-      const bad = r.targets.filter((t) => !t.ok).length;
-      const saw = bad === 0 ? 'all its targets seemed good' : `${bad} of its ${r.targets.length} targets seemed bad`;
-      findings.push({ code: 'prober-starved', severity: 'warning', subject: who, message: `Runner ${where} was starved while it measured, its results cannot be trusted (${saw}): ${r.starvation.reasons.join('; ')}.`, evidence: evidenceOf(r.targets.map((t) => observe(r.node, t))) });
+      const doubtful = r.targets.filter((t) => !isTrusted(r, t)).length;
+      const saw = doubtful === 0 ? '' : ` (${doubtful} of its ${r.targets.length} targets seemed bad, which is left out)`;
+      findings.push({ code: 'prober-starved', severity: 'warning', subject: who, message: `Runner ${where} was starved while it measured, its latencies and timeouts cannot be trusted${saw}: ${r.starvation.reasons.join('; ')}.`, evidence: evidenceOf(r.targets.map((t) => observe(r.node, t))) });
     } else if (r.state !== 'canceled') {
       const exhausted = r.targets.filter((t) => exhaustionOf(t) !== undefined);
       if (exhausted.length === 0) continue;
@@ -98,7 +104,8 @@ function summaryOf(findings: readonly RoundFinding[], observations: readonly Obs
   const first = findings[0];
   if (first === undefined) {
     const targets = new Set(observations.map((o) => o.result.target)).size;
-    return `All ${targets} target${targets === 1 ? '' : 's'} are good from all ${runners.length} runner${runners.length === 1 ? '' : 's'}.`;
+    const what = targets === 1 ? 'The target is' : `All ${targets} targets are`;
+    return `${what} good from ${runners.length === 1 ? 'the one runner' : `all ${runners.length} runners`}.`;
   }
   return findings.length === 1 ? first.message : `${first.message} (and ${findings.length - 1} more)`;
 }
