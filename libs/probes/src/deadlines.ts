@@ -8,6 +8,12 @@ export interface Timed {
 }
 
 /**
+ * For an answer that was read after its deadline, before the timer came to say so: by then it was too late, whether the
+ * target or this process is to blame (a stall of this process makes the round suspect).
+ */
+export const lateAnswer = (timeoutMs: number): string => `answered, but not within ${timeoutMs} ms`;
+
+/**
  * Deadlines of exchanges that all have the same timeout: a list in order of start, one timer for its head. Adding and
  * removing is O(1) and touches no timer.
  */
@@ -63,7 +69,7 @@ export class Deadlines<T extends Timed> {
   #arm(ms: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // After a stall of this process the answers may lie in the socket already: read first, then judge.
+      // After a stall of this process the answers may lie in the socket already: read first, so that what came and how is known.
       this.#check = setImmediate(() => {
         this.#check = undefined;
         this.#sweep();

@@ -1,6 +1,6 @@
 import type { DnsTarget, Materials, ProbeErrorCode, SuccessCondition } from '@roundsman/api';
 import type { ConnectionOptions } from 'node:tls';
-import { Deadlines } from '../deadlines.ts';
+import { Deadlines, lateAnswer } from '../deadlines.ts';
 import { tlsOptions } from '../tls-options.ts';
 import type { Limits } from '../limits.ts';
 import type { Lane, Prepared, Prober } from '../probe.ts';
@@ -118,7 +118,8 @@ class DnsProber implements Prober, QueryOutcomes {
     const code = reply[3]! & 0x0f;
     record.replyCode(replyCodeName(code));
     const wrong = truncated ? ({ code: 'protocol', message: 'the reply over TCP is truncated' } as const) : judgeReply(reply, code, this.#expected);
-    if (wrong === undefined) record.success(query.intended, now);
+    if (now > query.deadline) record.failure(query.intended, now, 'timeout', lateAnswer(this.#timeoutMs));
+    else if (wrong === undefined) record.success(query.intended, now);
     else record.failure(query.intended, now, wrong.code, wrong.message);
     this.#spare.push(query);
     this.#end(query, true, now);

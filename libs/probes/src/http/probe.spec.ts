@@ -236,6 +236,19 @@ describe('HTTP failures', () => {
     expect(result.failures[0]!.message).toBe('no answer within 200 ms');
   });
 
+  it('timeout, when the answer is read after it, though no timer said so yet', async () => {
+    const server = await http((_, response) => {
+      // The answer is on its way while this process, and so the prober, stands still.
+      response.end('late', () => {
+        const until = performance.now() + 150;
+        while (performance.now() < until);
+      });
+    });
+    const result = await probe(server.url, { budget: { timeoutMs: 100, qps: 5, durationMs: 200 } });
+    expect(result).toMatchObject({ succeeded: 0, failed: 1, errors: { timeout: 1 }, statusCodes: { 200: 1 } });
+    expect(result.failures[0]!.message).toBe('answered, but not within 100 ms');
+  });
+
   it('connect-timeout when TLS never begins', async () => {
     const port = await listen(createTcp(() => undefined));
     expect(await probe(`https://127.0.0.1:${port}/`, { budget: { timeoutMs: 60, qps: 20, durationMs: 250 } })).toMatchObject({ failed: 5, errors: { 'connect-timeout': 5 } });

@@ -1,5 +1,5 @@
 import type { HttpTarget, Materials, ProbeErrorCode, SuccessCondition } from '@roundsman/api';
-import { Deadlines } from '../deadlines.ts';
+import { Deadlines, lateAnswer } from '../deadlines.ts';
 import type { Limits } from '../limits.ts';
 import type { Lane, Prepared, Prober } from '../probe.ts';
 import type { Pinned } from '../resolve.ts';
@@ -117,7 +117,8 @@ class HttpProber implements Prober, ConnectionPool, SessionPool {
     record.bytes += bytes;
     record.statusCode(status);
     const expected = this.#statusCode;
-    if (expected === undefined ? status >= 200 && status < 400 : status === expected) record.success(exchange.intended, now);
+    if (now > exchange.deadline) record.failure(exchange.intended, now, 'timeout', lateAnswer(this.#timeoutMs));
+    else if (expected === undefined ? status >= 200 && status < 400 : status === expected) record.success(exchange.intended, now);
     else record.failure(exchange.intended, now, 'status', `status ${status}, expected ${expected ?? '200 to 399'}`);
     this.#end(exchange, now);
   }
