@@ -114,6 +114,13 @@ describe('bad input is refused, says what and where, and changes nothing', () =>
     expect(text).toMatch(/roundsman_gateway_http_request_duration_seconds_count\{method="POST",route="create netreaches",code="422"\} \d+/);
   });
 
+  it('a kind that nobody has is named as such, not as a fault of the validation', async () => {
+    const { code, stderr } = await cluster.kubectl(['apply', '-f', '-'], { input: netReach({}).replace('NetReach', 'NetReachh') });
+    expect(code).toBe(1);
+    expect(stderr).toContain('no matches for kind "NetReachh" in version "roundsman.io/v1"');
+    expect(stderr).not.toContain('--validate=false');
+  });
+
   it('when nobody stores objects, writes say so at once and reads go on', async () => {
     await cluster.stopIntake();
     const started = Date.now();

@@ -23,7 +23,7 @@ describe('a runner from its heartbeats', () => {
 
   it('is not ready when silent, once, and ready again when heard', () => {
     const lost = runnerStatusOf(first, undefined, 5_000, now + 5_000);
-    expect(lost).toMatchObject({ ready: false, reason: 'no heartbeat for 5 s', lastTransitionTime: '2026-01-01T00:00:05Z', ports: { http: 80 } });
+    expect(lost).toMatchObject({ ready: false, reason: 'no heartbeat since 2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:05Z', ports: { http: 80 } });
     expect(runnerStatusOf(lost, undefined, 5_000, now + 9_000)).toEqual(lost);
     const back = runnerStatusOf(lost, { ...runnerBeat, instance: 'i2' }, 5_000, now + 20_000);
     expect(back).toMatchObject({ ready: true, instance: 'i2', lastTransitionTime: '2026-01-01T00:00:20Z' });

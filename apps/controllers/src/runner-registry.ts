@@ -22,7 +22,7 @@ export interface RunnerRegistryOptions {
 
 /** What a Runner's status is to be. `beat`: its last heartbeat, undefined when it is silent. */
 export function runnerStatusOf(stored: RunnerStatus | undefined, beat: RunnerBeat | undefined, lostMs: number, nowMs: number): RunnerStatus | undefined {
-  const draft = beat === undefined ? stored && { ...stored, ready: false, reason: stored.ready ? `no heartbeat for ${lostMs / 1000} s` : (stored.reason ?? 'no heartbeat') } : ofBeat(beat);
+  const draft = beat === undefined ? stored && { ...stored, ready: false, reason: stored.ready ? `no heartbeat since ${wholeSeconds(nowMs - lostMs)}` : (stored.reason ?? 'no heartbeat') } : ofBeat(beat);
   if (draft === undefined) return undefined;
   return { ...draft, lastTransitionTime: stored !== undefined && stored.ready === draft.ready ? stored.lastTransitionTime : wholeSeconds(nowMs) };
 }

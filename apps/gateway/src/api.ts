@@ -7,7 +7,7 @@ import { isTask, type Catalogue } from './resources/catalogue.ts';
 import { MethodNotAllowed, notServed, ResourceHandler } from './resources/handler.ts';
 import { getObject } from './resources/list.ts';
 import type { Served } from './resources/reader.ts';
-import { openApiOf, type OpenApi } from './openapi.ts';
+import { emptyOpenApiV2, openApiOf, type OpenApi } from './openapi.ts';
 import { answerReview, reviews } from './reviews.ts';
 
 export interface ApiOptions {
@@ -73,6 +73,8 @@ export class Api {
         return ok(first === 'api' ? discovery.coreVersions(address()) : discovery.groups());
       };
     }
+    // Its own media type holds an @, which Go's parser refuses.
+    if (first === 'openapi' && second === 'v2' && parts.length === 2) return () => ({ status: 200, body: emptyOpenApiV2, type: 'application/octet-stream' });
     if (first === 'openapi' && second === 'v3') {
       if (parts.length === 2) return () => ok(openapi.index());
       const document = openapi.document(parts.slice(2).join('/'));

@@ -9,6 +9,18 @@ export interface OpenApi {
   document(path: string): object | undefined;
 }
 
+/**
+ * An OpenAPI v2 document that describes nothing, as the protobuf that kubectl insists on (gnostic's openapi.v2.Document: 1 swagger,
+ * 2 info {1 title, 2 version}). kubectl asks for it only about a kind that v3 does not have; finding nothing, it goes on to say
+ * `no matches for kind`, while without it it advises to turn validation off. All bytes are ASCII.
+ */
+export const emptyOpenApiV2 = field(1, '2.0') + field(2, field(1, 'roundsman') + field(2, '1'));
+
+/** One length-delimited protobuf field, shorter than 128 bytes. */
+function field(number: number, value: string): string {
+  return String.fromCharCode((number << 3) | 2, value.length) + value;
+}
+
 /** Documents are made when they are first asked for; the index names each with its hash, so that clients may cache. */
 export function openApiOf(listed: readonly Listed[]): OpenApi {
   const groupVersions = new Map(listed.map(({ kind }) => [kind.group === '' ? `api/${kind.version}` : `apis/${kind.group}/${kind.version}`, apiVersionOf(kind)]));

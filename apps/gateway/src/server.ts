@@ -125,7 +125,7 @@ export class GatewayServer {
         return;
       }
       const { format } = answer.type === undefined ? exchange.accepted() : { format: 'json' as const };
-      const { type, text } = rendered(answer.body, format, pretty);
+      const { type, text } = typeof answer.body === 'string' ? { type: 'text/plain', text: answer.body } : rendered(answer.body, format, pretty);
       const warnings = (answer.warnings ?? []).map(warningHeader);
       if (warnings.length > 0) reply.header('warning', warnings);
       send(reply, answer.status, answer.type ?? type, text, method, answer.headers);

@@ -65,7 +65,7 @@ const server = { targetUser: { server: '10.0.0.10' } };
 
 describe('bad input, one cause each', () => {
   it.each<[kind: string, spec: object, field: string, message: RegExp]>([
-    ['NetReach', { schedule: { schedule: 'soon' } }, 'spec.schedule.schedule', /^Invalid value: "soon": must be "M N"/],
+    ['NetReach', { schedule: { schedule: 'soon' } }, 'spec.schedule.schedule', /^Invalid value: "soon": a schedule is "M N"/],
     ['NetReach', { schedule: { schedule: '0 0 30 2 *' } }, 'spec.schedule.schedule', /never comes/],
     ['NetReach', { schedule: { schedule: '0 5', intervalSeconds: 5 } }, 'spec.schedule.intervalSeconds', /choose one form/],
     ['NetReach', { schedule: { schedule: '0 0 * * *', timeZone: 'Nowhere/City' } }, 'spec.schedule.timeZone', /IANA/],

@@ -13,7 +13,9 @@ import { Journal } from './spool/journal.ts';
 import { Sender } from './spool/sender.ts';
 import { Spool } from './spool/spool.ts';
 
+/** While rounds are held: a lost cancel is sent again by what the beats list. Without rounds half as often will do. */
 const beatEveryMs = 1_000;
+const idleBeatEveryMs = 2_000;
 
 export interface RunnerOptions {
   readonly config: RunnerConfig;
@@ -77,7 +79,13 @@ export class Runner {
     await this.echo.start();
     this.#state = 'running';
     this.#beat();
-    this.#every(beatEveryMs, () => this.#beat());
+    let idleFor = 0;
+    this.#every(beatEveryMs, () => {
+      idleFor = this.rounds.held().length > 0 ? idleBeatEveryMs : idleFor + beatEveryMs;
+      if (idleFor < idleBeatEveryMs) return;
+      idleFor = 0;
+      this.#beat();
+    });
     this.sender.start();
     this.#offReconnect = onReconnect(bus, () => this.sender.reconnected());
     if (this.spool.size > 0) log.info({ results: this.spool.size, bytes: this.spool.bytes }, 'results of an earlier run are sent again');

@@ -104,12 +104,12 @@ describe('a Round and its work', () => {
   const runner = (name: string, of: RunnerStatus | undefined): Runner => ({
     apiVersion: 'roundsman.io/v1', kind: 'Runner', spec: {}, metadata: { name, uid: name, resourceVersion: '1', generation: 1, creationTimestamp: '' }, ...(of === undefined ? {} : { status: of }),
   });
-  const runners = [runner('b', status('node-2')), runner('a', status('node-1')), runner('c', status('node-3', { ready: false, reason: 'no heartbeat for 5 s' }))];
+  const runners = [runner('b', status('node-2')), runner('a', status('node-1')), runner('c', status('node-3', { ready: false, reason: 'no heartbeat since 2026-01-01T00:00:00Z' }))];
 
   it('lists every runner, those not ready with the reason, and carries the ledger', () => {
     const { metadata, spec } = roundObject(task, planned, runners);
     expect(() => roundSpecSchema.parse(spec)).not.toThrow();
-    expect(spec.runners).toEqual([{ runner: 'a', node: 'node-1' }, { runner: 'b', node: 'node-2' }, { runner: 'c', node: 'node-3', notReady: 'no heartbeat for 5 s' }]);
+    expect(spec.runners).toEqual([{ runner: 'a', node: 'node-1' }, { runner: 'b', node: 'node-2' }, { runner: 'c', node: 'node-3', notReady: 'no heartbeat since 2026-01-01T00:00:00Z' }]);
     expect(metadata.name).toBe('netreach-mesh-01234567-4');
     expect(metadata.annotations).toEqual({
       'roundsman.io/scheduled-rounds': '3', 'roundsman.io/last-scheduled-start': '1970-01-01T00:00:01.000Z', 'roundsman.io/run-now': 'r1', 'roundsman.io/cancel': 'c1', 'roundsman.io/skipped-rounds': '2',

@@ -97,7 +97,7 @@ function read({ schedule: text, startAfterSeconds, intervalSeconds, timeZone }: 
     return minutesForm(fields[0]!, fields[1]!);
   }
   if (fields.length === 5) return cronForm(fields.join(' '), timeZone ?? 'UTC');
-  throw new ScheduleError('schedule', 'must be "M N" (start after M minutes, then every N minutes) or a cron expression of five fields');
+  throw new ScheduleError('schedule', twoForms);
 }
 
 /** Objects of an earlier version, with other bounds, come here too: what cannot be computed with is told, never computed. */
@@ -108,10 +108,13 @@ function checkSeconds(field: 'startAfterSeconds' | 'intervalSeconds', value: num
 
 const longestMinutes = bounds.scheduleMinutes;
 
+/** Two words that are no numbers may well be meant as something else. */
+const twoForms = 'a schedule is "M N", as in "0 5" (at once, then every 5 minutes), or a cron expression of five fields, as in "*/5 * * * *"';
+
 function minutesForm(after: string, every: string): Timing {
-  if (!/^\d{1,7}$/.test(after) || Number(after) > longestMinutes) throw new ScheduleError('schedule', `in "M N" the start M must be a whole number of minutes from 0 to ${longestMinutes}`);
+  if (!/^\d{1,7}$/.test(after) || Number(after) > longestMinutes) throw new ScheduleError('schedule', `in "M N" the start M must be a whole number of minutes from 0 to ${longestMinutes}; ${twoForms}`);
   if (!/^\d{1,7}$/.test(every) || Number(every) < 1 || Number(every) > longestMinutes) {
-    throw new ScheduleError('schedule', `in "M N" the interval N must be a whole number of minutes from 1 to ${longestMinutes}`);
+    throw new ScheduleError('schedule', `in "M N" the interval N must be a whole number of minutes from 1 to ${longestMinutes}; ${twoForms}`);
   }
   return { form: 'grid', startAfterMs: Number(after) * minute, intervalMs: Number(every) * minute };
 }

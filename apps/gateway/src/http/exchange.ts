@@ -40,7 +40,7 @@ export class Exchange {
   }
 }
 
-/** What to answer. A stream has taken the response over. */
+/** What to answer: an object, or text of the type given. A stream has taken the response over. */
 export type Answer = { readonly status: number; readonly body: unknown; readonly type?: string; readonly warnings?: readonly string[]; readonly headers?: Record<string, string> } | 'streamed';
 
 export const ok = (body: unknown): Answer => ({ status: 200, body });

@@ -11,7 +11,8 @@ const style = { style: { head: [], border: [], compact: true } };
 /** A report as a page for a terminal `columns` wide. */
 export function reportPage(report: ReportBody, paint: Paint, columns: number): string {
   const { kind, task, round, state, verdict, totals } = report;
-  const mark = state === 'succeed' ? paint.good('✔ succeed') : paint.bad(`✘ ${state}`);
+  // What a starved or silent prober found is not to look like health.
+  const mark = state !== 'succeed' ? paint.bad(`✘ ${state}`) : verdict.state === 'healthy' ? paint.good('✔ succeed') : paint.warn(`? ${state}`);
   const tone = verdict.state === 'healthy' ? paint.good : verdict.state === 'broken' || verdict.state === 'degraded' ? paint.bad : paint.warn;
   const lines = [
     `${paint.bold(`${kind} ${task}`)}, round ${round}: ${mark}, verdict ${tone(verdict.state)}`,

@@ -76,7 +76,7 @@ export const netReachTargetSchema = z
 export const httpMethods = ['GET', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'PATCH', 'HEAD'] as const;
 export const httpTargetSpecSchema = z
   .object({
-    host: z.string().min(1).max(8192).describe('URL to request; http:// is put before it when it has no scheme'),
+    host: z.string().min(1).max(8192).describe('URL to request; http:// is put before it when it has no scheme. The certificate of an https server is verified only with a CA from tlsSecretName'),
     method: z.enum(httpMethods).default('GET').describe('Request method'),
     http2: z.boolean().default(false).describe('Speak HTTP/2, negotiated in TLS; needs an https:// URL'),
     bodyConfigmapName: z.string().min(1).optional().describe('ConfigMap whose data, as one flat JSON object, is the request body'),
