@@ -266,6 +266,11 @@ describe('changes', () => {
     expect(written).toMatchObject({ spec: old.spec, status });
     expect(refusal(() => admit(request({ operation: 'updateStatus', ...at, user: undefined, object: { status: { doneRound: 'many' } } }), world)).message).toContain('status.doneRound');
   });
+  it('of the status refuse a spec that is none, though they would not take it', () => {
+    const { world } = start();
+    const sent = { spec: { request: { qps: 'many' } }, status: { doneRound: 1 } };
+    expect(refusal(() => admit(request({ operation: 'updateStatus', ...at, object: sent }), world)).message).toContain('spec.request.qps');
+  });
   it('of the spec never touch the status, and the other way round', () => {
     const { world } = start();
     const withStatus = world.put(at.resource, { ...(admit(request({ operation: 'updateStatus', ...at, user: undefined, object: { spec: { request: { qps: 99 } }, status: { doneRound: 2 } } }), world).object as never as { metadata: { name: string } }) });
@@ -340,6 +345,10 @@ it('any JSON is admitted or refused with an ApiError, in every kind and operatio
 });
 
 describe('other kinds', () => {
+  it('do not mend data of a secret that is none', () => {
+    const made = (data: unknown): unknown => admit(request({ resource: 'secrets', namespace: 'default', object: { metadata: { name: 's' }, stringData: { a: 'b' }, data } }), new World());
+    for (const data of [false, 0, 'x', ['x']]) expect(refusal(() => made(data)).message).toContain('data');
+  });
   it('write stringData of a secret into data', () => {
     const { object } = admit(request({ resource: 'secrets', namespace: 'default', object: { metadata: { name: 's' }, stringData: { a: 'b' }, data: { c: 'ZA==' } } }), new World());
     expect(object).toMatchObject({ type: 'Opaque', data: { a: 'Yg==', c: 'ZA==' } });

@@ -114,6 +114,8 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
     throw conflict(kind, old.metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
   }
   // Status and the rest have different writers: each write only touches its own part.
+  // What a person sends beside the status is not taken, but nonsense is not waved through either.
+  if (write.operation === 'updateStatus' && body['spec'] !== undefined && !isInternal(write.user)) decode(kind, { ...old, spec: body['spec'] }, write.fieldValidation);
   const merged: Body = write.operation === 'updateStatus' ? { ...old, status: body['status'] } : withStatusOf(body, old);
   if (write.operation === 'update') kind.prepare?.(merged, old);
   const decoded = write.operation === 'updateStatus' ? decodeStatus(kind, merged, write) : decode(kind, merged, write.fieldValidation);

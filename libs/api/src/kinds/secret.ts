@@ -37,8 +37,9 @@ export const secret: Kind = {
   prepare(object) {
     const texts = object['stringData'];
     // Anything else is left for the schema to refuse.
-    if (!isTexts(texts)) return;
-    const data = { ...(object['data'] as Record<string, unknown> | null | undefined) };
+    const given = object['data'] ?? {};
+    if (!isTexts(texts) || typeof given !== 'object' || Array.isArray(given)) return;
+    const data: Record<string, unknown> = { ...given };
     for (const [key, text] of Object.entries(texts)) data[key] = Buffer.from(text).toString('base64');
     object['data'] = data;
     delete object['stringData'];
