@@ -72,6 +72,15 @@ export interface Kind {
   readonly generationOf?: (object: KubeObject) => unknown;
   /** Only the product's own services may write it (a person may read and delete). */
   readonly internal?: boolean;
+  /** It has `/scale`: replicas at spec.replicas and status.replicas; `selector` is the text form of what its pods are chosen by. */
+  readonly scale?: { readonly selector: (object: KubeObject) => string };
+  /**
+   * Deleting it only marks it (deletionTimestamp in the future, deletionGracePeriodSeconds) and leaves the end to who runs it. `seconds` is the
+   * object's own grace; undefined: it may go at once (a pod on no node, or one that has ended).
+   */
+  readonly graceful?: { readonly seconds: (object: KubeObject) => number | undefined };
+  /** Served below it besides status and scale: `binding`, `eviction`, `log`, `exec`, `attach`, `portforward`. */
+  readonly subresources?: readonly string[];
   /** Not stored: the gateway reads it from elsewhere (report tables). Only get, list and watch. */
   readonly virtual?: boolean;
 }

@@ -1,4 +1,5 @@
-import type { CoreMessage, RequestMessage, StreamMessage } from './catalogue.ts';
+import type { CoreMessage, PipeRequest, RequestMessage, StreamMessage } from './catalogue.ts';
+import type { Pipe } from './pipe.ts';
 
 /** Values for the `{param}` tokens of a subject; numbers are written in decimal. */
 export type Params = Record<string, string | number>;
@@ -120,5 +121,9 @@ export interface Bus {
   consume<T>(message: StreamMessage<T>, options: ConsumeOptions, handle: (batch: readonly Delivery<T>[]) => Promise<void>): Promise<Subscription>;
   /** Replays a limits stream from a sequence (exclusive), then follows; ordered, gap-free, ends with `stop`. */
   replay<T>(message: StreamMessage<T>, params: Params, options: { afterSeq: number }, handle: (delivered: Delivered<T> & { seq: number }) => void): Promise<Subscription>;
+  /** Opens a stream to something that runs on a node. Rejects like `request`: with the agent's ServiceError, or Unreachable. */
+  openPipe(node: string, request: Omit<PipeRequest, 'session'>): Promise<Pipe>;
+  /** Answers pipes to a node: `open` throws a ServiceError to refuse; what it returns is run with the pipe once the other side knows that it is open. */
+  servePipes(node: string, open: (request: PipeRequest) => Promise<(pipe: Pipe) => Promise<void>>): Promise<Subscription>;
   close(): Promise<void>;
 }

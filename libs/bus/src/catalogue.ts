@@ -65,15 +65,22 @@ export type WireObject = z.infer<typeof objectSchema>;
 const resource = z.string().min(1);
 
 export const writeSchema = z.object({
-  operation: z.enum(['create', 'update', 'updateStatus', 'delete']),
+  /** `bind` and `evict` are for pods: `node`, and eviction by the rules of disruption budgets. */
+  operation: z.enum(['create', 'update', 'updateStatus', 'delete', 'bind', 'evict']),
   resource,
   namespace: z.string().optional(),
   /** Absent only for create with `metadata.generateName`. */
   name: z.string().optional(),
   /** The whole object (create, update, updateStatus). `metadata.resourceVersion`, when set, must match. */
   object: z.record(z.string(), z.unknown()).optional(),
-  /** delete: refuse unless it matches. */
+  /** delete, evict, bind: refuse unless it matches. */
   preconditions: z.object({ uid: z.string().optional(), resourceVersion: z.string().optional() }).optional(),
+  /** delete, evict: seconds the object may take to end, for kinds that end gracefully (pods); default: the object's own. */
+  gracePeriodSeconds: z.number().int().nonnegative().optional(),
+  /** delete: what becomes of the objects that it owns; default Background. */
+  propagationPolicy: z.enum(['Orphan', 'Background', 'Foreground']).optional(),
+  /** bind: the node. A pod that has one already is a conflict. */
+  node: z.string().optional(),
   /** The API group and version the caller wrote in, when it is a view (`kdoctor.io/v1beta1`); the stored form otherwise. */
   view: z.string().optional(),
   fieldValidation: z.enum(['Strict', 'Warn', 'Ignore']).default('Strict'),
@@ -101,6 +108,31 @@ export const changeSchema = z.object({
   withheld: z.boolean().optional(),
 });
 export type Change = z.infer<typeof changeSchema>;
+
+/** What a pipe is opened for, and to which pod: its uid must be the one that is there. */
+export const pipeRequestSchema = z.object({
+  /** Random; names the subjects of the frames. */
+  session: z.string().regex(/^[a-z0-9]{16,40}$/),
+  namespace: z.string(),
+  pod: z.string(),
+  podUid: z.string(),
+  purpose: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('exec'), container: z.string(), command: z.array(z.string()).min(1), stdin: z.boolean(), stdout: z.boolean(), stderr: z.boolean(), tty: z.boolean() }),
+    z.object({ kind: z.literal('attach'), container: z.string(), stdin: z.boolean(), stdout: z.boolean(), stderr: z.boolean(), tty: z.boolean() }),
+    z.object({
+      kind: z.literal('logs'),
+      container: z.string(),
+      follow: z.boolean(),
+      previous: z.boolean(),
+      timestamps: z.boolean(),
+      tailLines: z.number().int().nonnegative().optional(),
+      sinceMs: z.number().optional(),
+      limitBytes: z.number().int().positive().optional(),
+    }),
+    z.object({ kind: z.literal('port'), port: z.number().int().min(1).max(65_535) }),
+  ]),
+});
+export type PipeRequest = z.infer<typeof pipeRequestSchema>;
 
 export const messages = {
   change: core(`${prefix}.change.{resource}.{namespace}.{name}`, changeSchema, { checkedBySender: true }),
@@ -163,6 +195,10 @@ export const messages = {
       capacityQps: z.number(),
     }),
   ),
+  /** To the agent of a node: a pod bound to it changed. `previousOfNode` is the version of the announcement before it; 0 for the first of this intake. */
+  nodePod: core(`${prefix}.node.{node}.pod`, z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), version: z.number().int().positive(), previousOfNode: z.number().int().nonnegative(), object: objectSchema }), {
+    checkedBySender: true,
+  }),
   nodeCancel: core(`${prefix}.node.{node}.cancel`, z.object({ taskUid: z.string(), round: z.number().int().optional(), reason: z.string() })),
 
   dlq: stream(
@@ -193,6 +229,56 @@ export const messages = {
     10_000,
     'Changes after a version, in order; 410 when they were trimmed',
   ),
+  nodePods: request(
+    `${prefix}.svc.intake.node-pods.{node}`,
+    z.object({ /** Version of the last announcement that was seen: when nothing was announced since, no pods come back. */ seen: z.number().int().nonnegative().optional() }),
+    z.object({ /** Of the last announcement to this node. */ version: z.number().int(), pods: z.array(objectSchema).optional() }),
+    10_000,
+    'The pods bound to a node; for its agent',
+  ),
+  nodeWrite: request(
+    `${prefix}.svc.intake.node-write.{node}`,
+    z.discriminatedUnion('operation', [
+      /** Status of a pod bound to this node; the uid must be its. */
+      z.object({ operation: z.literal('podStatus'), namespace: z.string(), name: z.string(), uid: z.string(), status: z.record(z.string(), z.unknown()) }),
+      /** All of it has ended: the object of a pod that is to be deleted goes. */
+      z.object({ operation: z.literal('podGone'), namespace: z.string(), name: z.string(), uid: z.string() }),
+      /** A core/v1 Event about this node or a pod on it; one of the same name is replaced (counts). */
+      z.object({ operation: z.literal('event'), event: z.record(z.string(), z.unknown()) }),
+    ]),
+    z.object({ object: objectSchema.optional() }),
+    10_000,
+    'What the agent of a node may write: status and end of its pods, events',
+  ),
+  nodeMaterials: request(
+    `${prefix}.svc.intake.node-materials.{node}`,
+    z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
+    z.object({ /** ConfigMaps and Secrets that the pod refers to and that exist. */ configMaps: z.array(objectSchema), secrets: z.array(objectSchema) }),
+    10_000,
+    'The ConfigMaps and Secrets that a pod on a node refers to',
+  ),
+  nodeStats: request(
+    `${prefix}.node.{node}.stats`,
+    z.object({}),
+    z.object({
+      at: z.iso.datetime(),
+      /** Seconds over which the rates were taken. */
+      windowSeconds: z.number().positive(),
+      node: z.object({ cpuNanoCores: z.number().nonnegative(), memoryBytes: z.number().nonnegative() }),
+      pods: z.array(
+        z.object({
+          namespace: z.string(),
+          name: z.string(),
+          uid: z.string(),
+          containers: z.array(z.object({ name: z.string(), cpuNanoCores: z.number().nonnegative(), memoryBytes: z.number().nonnegative() })),
+        }),
+      ),
+    }),
+    5_000,
+    'Processor and memory in use: the node, and the containers of its pods',
+  ),
+  /** Opens a pipe (pipe.ts): exec, attach, logs, a forwarded port. The frames go over `pipe-up` and `pipe-down`. */
+  pipeOpen: request(`${prefix}.node.{node}.pipe`, pipeRequestSchema, z.object({}), 10_000, 'Opens a stream to something that runs in a pod'),
   materials: request(
     `${prefix}.svc.scheduler.materials.{runner}`,
     z.object({ taskUid: z.string(), round: z.number().int() }),

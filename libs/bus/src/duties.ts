@@ -17,7 +17,7 @@ export interface Duties {
   readonly appends?: Mine<AnyStream>;
   readonly requests?: Mine<AnyRequest>;
   /** Endpoints of one micro service, whose name is the role. */
-  readonly serves?: readonly AnyRequest[];
+  readonly serves?: Mine<AnyRequest>;
   /** Durables; `create` when it makes them itself. */
   readonly consumes?: readonly { readonly message: AnyStream; readonly durable: string; readonly create: boolean }[];
   readonly replays?: readonly AnyStream[];
@@ -25,16 +25,18 @@ export interface Duties {
   readonly managesStreams?: boolean;
   /** Durables of others on WORK, and purging it. */
   readonly managesWork?: boolean;
+  /** Ends of pipes (pipe.ts): a node's agent answers those of its own node, the gateway opens those of any. */
+  readonly pipes?: { readonly opens: true } | { readonly answersOf: string };
   /** A person: reads along (all but requests) and reads every stream. */
   readonly operates?: boolean;
 }
 
-const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed } = messages as unknown as Record<
-  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel',
+const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeStats, pipeOpen } = messages as unknown as Record<
+  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod',
   AnyCore
 > &
   Record<'work' | 'result' | 'report', AnyStream> &
-  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed', AnyRequest>;
+  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed' | 'nodePods' | 'nodeWrite' | 'nodeMaterials' | 'nodeStats' | 'pipeOpen', AnyRequest>;
 
 const watches = [change, changeHead] as const;
 /** For those that have no database. */
@@ -42,8 +44,8 @@ const reads = [get, list, changes] as const;
 
 /** Who sends and who handles what: the one table from which all permissions follow. */
 const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
-  intake: () => ({ publishes: watches, serves: [write, ...reads] }),
-  gateway: () => ({ requests: [write], subscribes: [...watches, live, report], replays: [report] }),
+  intake: () => ({ publishes: [...watches, nodePod], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials] }),
+  gateway: () => ({ requests: [write, nodeStats, pipeOpen], pipes: { opens: true }, subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
     requests: [write],
     subscribes: [...watches, runnerBeat],
@@ -62,7 +64,13 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     serves: [committed],
     managesStreams: true,
   }),
-  agent: ({ node }) => ({ publishes: [[nodeBeat, { node }]], requests: reads }),
+  agent: ({ node }) => ({
+    publishes: [[nodeBeat, { node }]],
+    subscribes: [[nodePod, { node }]],
+    requests: [[nodePods, { node }], [nodeWrite, { node }], [nodeMaterials, { node }]],
+    serves: [[nodeStats, { node }], [pipeOpen, { node }]],
+    pipes: { answersOf: node },
+  }),
   runner: ({ node, runner }) => ({
     publishes: [
       [runnerBeat, { node, runner }],

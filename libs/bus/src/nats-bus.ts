@@ -1,3 +1,4 @@
+import type { Pipe } from './pipe.ts';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import type { CoreMessage, RequestMessage, StreamMessage } from './catalogue.ts';
@@ -99,6 +100,14 @@ export class NatsBus implements Bus {
 
   replay<T>(message: StreamMessage<T>, params: Params, options: { afterSeq: number }, handle: (delivered: Delivered<T> & { seq: number }) => void): Promise<Subscription> {
     return replay(this.connection, message, params, options.afterSeq, handle);
+  }
+
+  openPipe(): Promise<Pipe> {
+    return Promise.reject(new Error('pipes are being built'));
+  }
+
+  servePipes(): Promise<Subscription> {
+    return Promise.reject(new Error('pipes are being built'));
   }
 
   close(): Promise<void> {

@@ -4,7 +4,7 @@ import { inboxPrefixOf } from './connection.ts';
 import { dutiesOf } from './duties.ts';
 import type { Duties } from './duties.ts';
 import type { Identity } from './identities.ts';
-import { filterOf } from './subject.ts';
+import { encodeToken, filterOf } from './subject.ts';
 
 /** Subjects an identity may publish to and subscribe to; everything else the server refuses. */
 export interface Permissions {
@@ -37,12 +37,21 @@ export function permissionsOf(identity: Identity): Permissions {
     maySubscribe(...filters(duties.serves));
     for (const verb of ['PING', 'INFO', 'STATS']) maySubscribe(`$SRV.${verb}`, `$SRV.${verb}.${identity.role}`, `$SRV.${verb}.${identity.role}.*`);
   }
+  piping(duties, mayPublish, maySubscribe);
   consumption(duties, mayPublish);
   management(duties, mayPublish);
   if (duties.operates === true) operation(mayPublish, maySubscribe);
   // Requests may hold secrets; and who joins a group takes messages away from the service.
   const denySubscribe = duties.operates === true ? [`${prefix}.svc.>`, `${prefix}.> *`] : [];
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort(), denySubscribe, responds: duties.serves !== undefined };
+}
+
+function piping({ pipes }: Duties, mayPublish: Sink, maySubscribe: Sink): void {
+  if (pipes === undefined) return;
+  const node = 'opens' in pipes ? '*' : encodeToken(pipes.answersOf);
+  const [up, down] = [`${prefix}.pipe.${node}.*.up`, `${prefix}.pipe.${node}.*.down`];
+  mayPublish('opens' in pipes ? up : down);
+  maySubscribe('opens' in pipes ? down : up);
 }
 
 function consumption(duties: Duties, mayPublish: Sink): void {
