@@ -11,4 +11,4 @@ export { agentIdentity, createCredential, loadIdentities, loadSeed, roles, runne
 export type { Credential, Identity, Role } from './identities.ts';
 export { renderServerConfig, type ServerConfig } from './server-config.ts';
 export { sweepDeadLetters } from './sweep.ts';
-export type { Pipe, PipeOutcome } from './pipe.ts';
+export type { Pipe, PipeEnding, PipeItem, PipeOutcome } from './pipe.ts';

@@ -1,7 +1,6 @@
-import type { Pipe } from './pipe.ts';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
-import type { CoreMessage, RequestMessage, StreamMessage } from './catalogue.ts';
+import type { CoreMessage, PipeRequest, RequestMessage, StreamMessage } from './catalogue.ts';
 import { ServiceError, Unreachable } from './bus.ts';
 import type { Bus, BusCounts, ConsumeOptions, Delivered, Delivery, Endpoint, Params, ServiceInfo, Subscription } from './bus.ts';
 import { check, decodeJson, encodeJson } from './codec.ts';
@@ -9,6 +8,8 @@ import { Connection } from './connection.ts';
 import type { ConnectOptions } from './connection.ts';
 import { consume } from './consume.ts';
 import { serve } from './micro.ts';
+import type { Pipe } from './pipe.ts';
+import { openPipe, servePipes } from './pipes/connect.ts';
 import { replay } from './replay.ts';
 import { subscribe } from './subscribe.ts';
 import type { SubscriptionCounts } from './subscribe.ts';
@@ -102,12 +103,12 @@ export class NatsBus implements Bus {
     return replay(this.connection, message, params, options.afterSeq, handle);
   }
 
-  openPipe(): Promise<Pipe> {
-    return Promise.reject(new Error('pipes are being built'));
+  openPipe(node: string, request: Omit<PipeRequest, 'session'>): Promise<Pipe> {
+    return openPipe(this.connection, this.request.bind(this), node, request);
   }
 
-  servePipes(): Promise<Subscription> {
-    return Promise.reject(new Error('pipes are being built'));
+  servePipes(node: string, open: (request: PipeRequest) => Promise<(pipe: Pipe) => Promise<void>>): Promise<Subscription> {
+    return servePipes(this.connection, node, open);
   }
 
   close(): Promise<void> {

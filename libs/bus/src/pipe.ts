@@ -12,15 +12,25 @@ export interface Pipe {
   readonly session: string;
   /** Resolves when there is room for more; rejects when the pipe has ended. Bytes of any length; they are cut into frames. */
   write(channel: number, bytes: Uint8Array): Promise<void>;
-  /** No more on this channel: the other side sees its end, other channels go on. */
+  /** No more on this channel: the other side sees its end, other channels go on. Once is enough; more is nothing. */
   end(channel: number): Promise<void>;
-  /** What comes in, in order; an `end` for a channel that the other side ended. Ends when the pipe is closed; throws when it broke. Credit is granted as items are taken. */
-  readonly incoming: AsyncIterable<{ readonly channel: number; readonly bytes: Uint8Array } | { readonly channel: number; readonly end: true }>;
-  /** Ends both ways after what was written has been sent. `outcome` is for the other side, once. */
+  /**
+   * What comes in, in order; an `end` for a channel that the other side ended. Ends when the pipe is closed, after what came before; throws when
+   * it broke. Credit is granted as items are taken. For one reader.
+   */
+  readonly incoming: AsyncIterable<PipeItem>;
+  /** Ends both ways after what was written has been sent, however slowly the other side takes it. `outcome` is for the other side, once. */
   close(outcome?: PipeOutcome): Promise<void>;
-  /** How it ended, from whichever side; never rejects. `broken`: the other side was lost. */
-  readonly closed: Promise<PipeOutcome & { readonly broken?: string }>;
+  /** Ends both ways at once; what waits to be sent is dropped, its writes reject. The other side is told `reason` as the error. */
+  abort(reason: string): void;
+  /**
+   * How it ended, from whichever side; never rejects. Known at once, also while `incoming` still holds what came before. `broken`: the other
+   * side was lost.
+   */
+  readonly closed: Promise<PipeEnding>;
 }
+
+export type PipeItem = { readonly channel: number; readonly bytes: Uint8Array } | { readonly channel: number; readonly end: true };
 
 export interface PipeOutcome {
   /** exec: of the program. */
@@ -28,3 +38,5 @@ export interface PipeOutcome {
   /** Why it could not go on, in words for a person. */
   readonly error?: string;
 }
+
+export type PipeEnding = PipeOutcome & { readonly broken?: string };
