@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defaultPlanSettings } from './plan.ts';
+import { defaultPlanSettings } from './rounds/plan.ts';
 
 const milliseconds = (value: number) => z.coerce.number().int().nonnegative().default(value);
 

@@ -6,15 +6,15 @@ interface Loops {
   readonly open: number;
 }
 
-/** What the scheduler tells Prometheus. */
-export class SchedulerMetrics {
+/** What is told to Prometheus of rounds. */
+export class RoundMetrics {
   readonly #rounds: Counter<'trigger'>;
   readonly #late: Histogram;
   readonly #sent: Histogram;
   readonly #looks: Histogram<'loop' | 'ok'>;
   #loops: () => Loops = () => ({ depth: 0, failing: 0, open: 0 });
 
-  constructor(register: Registry, { leading }: { leading: () => boolean }) {
+  constructor(register: Registry) {
     const registers = [register];
     const lateBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300];
     this.#rounds = new Counter({ name: 'roundsman_scheduler_rounds_total', help: 'Rounds made', labelNames: ['trigger'], registers });
@@ -31,7 +31,6 @@ export class SchedulerMetrics {
         },
       });
     };
-    gauge('leading', '1 while this instance leads', () => (leading() ? 1 : 0));
     gauge('queue_depth', 'Keys waiting to be reconciled', () => this.#loops().depth);
     gauge('failing_keys', 'Keys whose last reconcile failed', () => this.#loops().failing);
     gauge('open_rounds', 'Rounds that are not closed', () => this.#loops().open);
