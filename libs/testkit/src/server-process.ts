@@ -13,6 +13,8 @@ export interface ServerCommand {
   readonly directory: string;
   /** Sent when this process dies: the quickest signal after which the server leaves nothing behind. */
   readonly lastSignal: 'KILL' | 'QUIT';
+  /** Shell script that removes what the server leaves outside its directory; run when this process dies, before the directory goes. */
+  readonly cleanUp?: string;
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -23,11 +25,11 @@ export interface ServerCommand {
  * Writes the server's pid to descriptor 3.
  */
 const guardian = `
-signal=$1; dir=$2; shift 2
+signal=$1; dir=$2; cleanup=$3; shift 3
 exec 4<&0
 "$@" </dev/null 3>&- 4<&- & pid=$!
 echo "$pid" >&3; exec 3>&-
-( cat <&4 >/dev/null; trap "" TERM; kill "-$signal" "$pid" 2>/dev/null; while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; rm -rf "$dir" ) & watch=$!
+( cat <&4 >/dev/null; trap "" TERM; kill "-$signal" "$pid" 2>/dev/null; while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; sh -c "$cleanup"; rm -rf "$dir" ) & watch=$!
 exec 4<&-
 wait "$pid"; code=$?
 kill "$watch" 2>/dev/null
@@ -47,9 +49,9 @@ export class ServerProcess {
   }
 
   async start(): Promise<void> {
-    const { command, args, logFile, directory, lastSignal, uid, gid } = this.server;
+    const { command, args, logFile, directory, lastSignal, cleanUp = '', uid, gid } = this.server;
     const log = openSync(logFile, 'a', 0o666);
-    const child = spawn('/bin/sh', ['-c', guardian, 'guardian', lastSignal, directory, command, ...args], {
+    const child = spawn('/bin/sh', ['-c', guardian, 'guardian', lastSignal, directory, cleanUp, command, ...args], {
       stdio: ['pipe', log, log, 'pipe'],
       detached: true,
       cwd: directory,
