@@ -90,9 +90,10 @@ export async function startDocker({ liveRestore = false, args = [] }: DockerOpti
   const server = new ServerProcess({
     command: programPath('dockerd') ?? 'dockerd',
     args: [
-      ...['--config-file', configFile, '--data-root', join(directory, 'data'), '--exec-root', at.execRoot, '--pidfile', pidFile, '-H', `unix://${socket}`],
-      ...['--bridge', at.bridge, '--iptables=false', '--ip6tables=false', '--ip-masq=false', '--ip-forward=false', '--userland-proxy=true'],
-      ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', at.cgroup, `--live-restore=${liveRestore}`, ...args],
+      ...`--config-file ${configFile} --data-root ${join(directory, 'data')} --exec-root ${at.execRoot} --pidfile ${pidFile} -H unix://${socket}`.split(' '),
+      ...`--bridge ${at.bridge} --iptables=false --ip6tables=false --ip-masq=false --ip-forward=false --userland-proxy=true`.split(' '),
+      ...`--exec-opt native.cgroupdriver=cgroupfs --cgroup-parent ${at.cgroup} --live-restore=${liveRestore}`.split(' '),
+      ...args,
     ],
     logFile: join(directory, 'server.log'),
     directory,
