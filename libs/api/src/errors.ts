@@ -23,7 +23,7 @@ export type StatusReason = keyof typeof statusCodes;
 
 /** One entry of `details.causes`; field managers in conflict are told as causes too. */
 export interface StatusCause {
-  readonly reason: Cause['reason'] | 'FieldManagerConflict' | 'UnexpectedServerResponse';
+  readonly reason: Cause['reason'] | 'FieldManagerConflict' | 'UnexpectedServerResponse' | 'DisruptionBudget';
   readonly message: string;
   readonly field?: string;
 }

@@ -22,7 +22,7 @@ export { unsupportedParts, type Unsupported } from './rules/unsupported.ts';
 export { metadataCauses } from './rules/metadata.ts';
 export { decode, typed, type FieldValidation } from './validation/decode.ts';
 export { unknownFields } from './validation/unknown-fields.ts';
-export { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector, type FieldRequirement, type LabelRequirement } from './selectors.ts';
+export { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector, requirementsOf, type FieldRequirement, type LabelRequirement, type ObjectSelector } from './selectors.ts';
 export { views, viewOf } from './views/registry.ts';
 export type { View } from './views/view.ts';
 export { allResources, openApiDocument } from './openapi/document.ts';

@@ -49,6 +49,25 @@ export function matchesLabels(requirements: readonly LabelRequirement[], labels:
   });
 }
 
+/** A selector as objects hold it (`spec.selector` of a Deployment); all of it must hold, an empty one selects everything. */
+export interface ObjectSelector {
+  readonly matchLabels?: Labels | undefined;
+  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] | undefined }[] | undefined;
+}
+
+const operators: Readonly<Record<string, LabelRequirement['operator']>> = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' };
+
+/** Throws for an operator that does not exist: admission has refused it. */
+export function requirementsOf({ matchLabels = {}, matchExpressions = [] }: ObjectSelector): LabelRequirement[] {
+  const equal = Object.entries(matchLabels).map(([key, value]): LabelRequirement => ({ key, operator: 'in', values: [value] }));
+  const others = matchExpressions.map(({ key, operator, values = [] }): LabelRequirement => {
+    const known = operators[operator];
+    if (known === undefined) throw new Error(`${JSON.stringify(operator)} is not a valid label selector operator`);
+    return { key, operator: known, values };
+  });
+  return [...equal, ...others];
+}
+
 /** One requirement on a field, by its path in the object. */
 export interface FieldRequirement {
   readonly path: string;
