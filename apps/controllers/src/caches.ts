@@ -1,24 +1,62 @@
-import { taskKinds, taskLabels, taskResources, type AnyTask, type KubeObject, type Round, type Runner, type TaskKind } from '@roundsman/api';
+import { resourceKey, storedKinds, taskKinds, taskLabels, taskResources, type AnyTask, type KubeObject, type Round, type Runner, type TaskKind } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 
-/** What the controllers read. Kept by the standby too, so that it can take over at once. */
+/** What the controllers read: every stored kind. Kept by the standby too, so that it can take over at once. Objects in it are shared: never change them. */
 export class Caches {
-  readonly tasks: ReadonlyMap<TaskKind, Informer<AnyTask>>;
+  readonly tasks: Readonly<Record<TaskKind, Informer<AnyTask>>>;
   readonly rounds: Informer<Round>;
   readonly runners: Informer<Runner>;
   readonly nodes: Informer;
   readonly events: Informer;
+  /** Indexes: `node`, `namespace`, and `orphansIn` (namespace of those without a controller). */
+  readonly pods: Informer;
+  /** Index: `namespace`, as of all workloads. */
+  readonly deployments: Informer;
+  /** Index besides: `orphansIn`. */
+  readonly replicaSets: Informer;
+  readonly daemonSets: Informer;
+  readonly statefulSets: Informer;
+  readonly controllerRevisions: Informer;
+  readonly jobs: Informer;
+  readonly cronJobs: Informer;
+  readonly disruptionBudgets: Informer;
+  readonly namespaces: Informer;
+  readonly serviceAccounts: Informer;
+  readonly leases: Informer;
+  /** By resource key: `pods`, `deployments.apps`. All stored kinds. */
+  readonly all: ReadonlyMap<string, Informer>;
+  readonly #store: Pick<Store, 'get'>;
 
-  constructor(
-    readonly store: Pick<Store, 'get'>,
-    replica: Pick<Replica, 'informer'>,
-  ) {
-    this.tasks = new Map(taskKinds.map((kind) => [kind, replica.informer<AnyTask>(taskResources[kind])]));
-    this.rounds = replica.informer<Round>('rounds.roundsman.io', [taskLabels.uid]);
-    this.runners = replica.informer<Runner>('runners.roundsman.io');
-    this.nodes = replica.informer('nodes');
-    this.events = replica.informer('events');
+  constructor(store: Pick<Store, 'get'>, replica: Pick<Replica, 'informer'>) {
+    this.#store = store;
+    const all = new Map<string, Informer>();
+    const cache = <T extends KubeObject>(resource: string, labels: string[] = [], indexes: Parameters<typeof replica.informer<T>>[2] = {}): Informer<T> => {
+      const informer = replica.informer<T>(resource, labels, indexes);
+      all.set(resource, informer as unknown as Informer);
+      return informer;
+    };
+    const namespace = ({ metadata }: KubeObject): string | undefined => metadata.namespace;
+    const orphansIn = (object: KubeObject): string | undefined => (controllerOf(object) === undefined ? object.metadata.namespace : undefined);
+    this.tasks = Object.fromEntries(taskKinds.map((kind) => [kind, cache<AnyTask>(taskResources[kind])])) as Record<TaskKind, Informer<AnyTask>>;
+    this.rounds = cache<Round>('rounds.roundsman.io', [taskLabels.uid]);
+    this.runners = cache<Runner>('runners.roundsman.io');
+    this.nodes = cache('nodes');
+    this.events = cache('events');
+    this.pods = cache('pods', [], { namespace, orphansIn, node: ({ spec }) => (spec as { nodeName?: string }).nodeName });
+    this.deployments = cache('deployments.apps', [], { namespace });
+    this.replicaSets = cache('replicasets.apps', [], { namespace, orphansIn });
+    this.daemonSets = cache('daemonsets.apps', [], { namespace });
+    this.statefulSets = cache('statefulsets.apps', [], { namespace });
+    this.controllerRevisions = cache('controllerrevisions.apps', [], { namespace, orphansIn });
+    this.jobs = cache('jobs.batch', [], { namespace, orphansIn });
+    this.cronJobs = cache('cronjobs.batch', [], { namespace });
+    this.disruptionBudgets = cache('poddisruptionbudgets.policy', [], { namespace });
+    this.namespaces = cache('namespaces');
+    this.serviceAccounts = cache('serviceaccounts');
+    this.leases = cache('leases.coordination.k8s.io');
+    for (const kind of storedKinds) if (!all.has(resourceKey(kind))) cache(resourceKey(kind));
+    this.all = all;
   }
 
   roundsOf(taskUid: string): Round[] {
@@ -26,15 +64,19 @@ export class Caches {
   }
 
   taskByUid(uid: string): AnyTask | undefined {
-    for (const informer of this.tasks.values()) {
-      const task = informer.byUid(uid);
+    for (const kind of taskKinds) {
+      const task = this.tasks[kind].byUid(uid);
       if (task !== undefined) return task;
     }
     return undefined;
   }
+
+  /** Read from the store itself, for decisions that may not rest on a cache that is behind. */
+  stored(resource: string, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
+    return this.#store.get(resource, namespace, name);
+  }
 }
 
-/** `default/name`, `/name` for cluster-scoped objects. */
-export const objectKey = ({ metadata }: Pick<KubeObject, 'metadata'>): string => `${metadata.namespace ?? ''}/${metadata.name}`;
-/** `NetReach/default/name`. */
-export const taskKey = (kind: string, namespace: string | undefined, name: string): string => `${kind}/${namespace ?? ''}/${name}`;
+type OwnerReference = NonNullable<KubeObject['metadata']['ownerReferences']>[number];
+/** The reference to the one owner that manages it. */
+export const controllerOf = ({ metadata }: Pick<KubeObject, 'metadata'>): OwnerReference | undefined => metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -1,14 +1,32 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@roundsman/api';
-import { messages, ServiceError, serviceUser, type Bus } from '@roundsman/bus';
+import { messages, ServiceError, serviceUser, type Bus, type Write } from '@roundsman/bus';
 import type { Informer } from '@roundsman/reconcile';
-import { eventName, foldEvent, type EventObject, type Occurrence } from './events.ts';
+import { wholeSeconds } from './timestamps.ts';
 
 const user = serviceUser('controllers');
 
-type Draft = Record<string, unknown> & { metadata: Partial<KubeObject['metadata']> & { name: string } };
+/** An object as it is to be, with whatever members its kind has; what the server sets may be left out. */
+export interface Draft {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** `generateName` instead of `name`: the server makes one. */
+  readonly metadata: Partial<KubeObject['metadata']>;
+}
 
-/** Writes of the controllers, each only when it changes something; answers go into the cache, so that the next look sees them. */
+export interface Deletion {
+  /** What becomes of what it owns; default Background. */
+  readonly propagationPolicy?: Write['propagationPolicy'];
+  /** Default: the object's own. */
+  readonly gracePeriodSeconds?: number;
+  /** Only in this state; default: whatever happened to it meanwhile. */
+  readonly resourceVersion?: string;
+}
+
+/**
+ * Writes of the controllers. Every answer goes into the cache at once, so that the next look sees it: nothing is made or deleted twice
+ * because news is late. Throws ServiceError when intake refuses (409: the object has changed; the next look reads it anew).
+ */
 export class Objects {
   readonly #bus: Bus;
 
@@ -16,43 +34,48 @@ export class Objects {
     this.#bus = bus;
   }
 
-  async create<T extends KubeObject>(cache: Informer<T>, object: Draft): Promise<T> {
+  async create<T extends KubeObject, D extends Draft>(cache: Informer<T>, object: D): Promise<T> {
     return this.#write(cache, 'create', object);
   }
 
-  async update<T extends KubeObject>(cache: Informer<T>, object: Draft): Promise<T> {
+  /** The whole object without its status. Conflicts (409) when its resourceVersion is not the current one. */
+  async update<T extends KubeObject, D extends Draft>(cache: Informer<T>, object: D): Promise<T> {
     return this.#write(cache, 'update', object);
   }
 
-  /** Only the status of this very object (same uid), whatever else has changed meanwhile. */
+  /** Only the status of this very object (same uid), whatever else has changed meanwhile; no write when it is so already. */
   async updateStatus<T extends KubeObject>(cache: Informer<T>, object: T, status: unknown): Promise<T> {
     if (isDeepStrictEqual(object.status, status)) return object;
     const { name, namespace, uid } = object.metadata;
-    return this.#write(cache, 'updateStatus', { apiVersion: object.apiVersion, kind: object.kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid }, spec: object.spec, status });
+    const draft = { apiVersion: object.apiVersion, kind: object.kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid }, spec: object.spec, status };
+    return this.#write(cache, 'updateStatus', draft);
   }
 
-  /** Gone already is fine, and so is another object of that name. */
-  async remove(cache: Informer, { metadata: { namespace, name, uid } }: KubeObject): Promise<void> {
+  /** Asks for the end of this very object (same uid). False: it was gone already, another has its name, or it is not in the wanted state. */
+  async delete<T extends KubeObject>(cache: Informer<T>, { metadata: { namespace, name, uid } }: T, { resourceVersion, ...how }: Deletion = {}): Promise<boolean> {
     try {
-      await this.#bus.request(messages.write, {}, { operation: 'delete', resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, preconditions: { uid }, user });
+      const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+      const { object } = await this.#bus.request(messages.write, {}, { operation: 'delete', resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, preconditions, ...how, user });
+      const stored = object as unknown as T;
+      // What is gone at once has no such time; nobody is to count on it in the meantime.
+      cache.observe({ ...stored, metadata: { ...stored.metadata, deletionTimestamp: stored.metadata.deletionTimestamp ?? wholeSeconds(Date.now()) } });
+      return true;
     } catch (error) {
-      if (!(error instanceof ServiceError && (error.code === 404 || error.code === 409))) throw error;
+      if (error instanceof ServiceError && (error.code === 404 || error.code === 409)) return false;
+      throw error;
     }
-  }
-
-  /** Tells of an object. `owned`: the Event goes when the object goes. */
-  async tell(events: Informer, object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>, occurrences: readonly Occurrence[], owned = false): Promise<void> {
-    const reason = occurrences[0]?.reason;
-    if (reason === undefined) return;
-    const existing = events.get(object.metadata.namespace ?? 'default', eventName(object, reason)) as unknown as EventObject | undefined;
-    const event = foldEvent(object, existing, occurrences, owned);
-    if (event === undefined) return;
-    await this.#write(events, existing === undefined ? 'create' : 'update', event as unknown as Draft);
   }
 
   async #write<T extends KubeObject>(cache: Informer<T>, operation: 'create' | 'update' | 'updateStatus', object: Draft): Promise<T> {
     const { name, namespace } = object.metadata;
-    const reply = await this.#bus.request(messages.write, {}, { operation, resource: cache.resource, ...(namespace === undefined ? {} : { namespace }), name, object, user });
+    const reply = await this.#bus.request(messages.write, {}, {
+      operation,
+      resource: cache.resource,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(name === undefined ? {} : { name }),
+      object: object as unknown as Record<string, unknown>,
+      user,
+    });
     const stored = reply.object as unknown as T;
     cache.observe(stored);
     return stored;

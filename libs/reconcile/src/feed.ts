@@ -76,7 +76,7 @@ export class ChangeFeed {
     const { bus, resource } = this.#options;
     this.#subscriptions = [
       await bus.subscribe(messages.change, resource === undefined ? {} : { resource }, ({ payload }) => this.#receive(payload)),
-      await bus.subscribe(messages.changeHead, {}, ({ payload }) => this.#expect(resource === undefined ? payload.version : (payload.ofResource[resource] ?? 0))),
+      await bus.subscribe(messages.changeHead, {}, ({ payload }) => this.expect(resource === undefined ? payload.version : (payload.ofResource[resource] ?? 0))),
     ];
     const tickMs = 1000;
     let connected = true;
@@ -153,7 +153,8 @@ export class ChangeFeed {
     return this.#options.resource !== undefined && change.previousOfResource > 0 && change.previousOfResource <= position;
   }
 
-  #expect(version: number): void {
+  /** This version (of the resource of a feed of one) exists: what is missing up to it is read. */
+  expect(version: number): void {
     this.#target = Math.max(this.#target, version);
     if (this.#position === undefined || version <= this.#position || this.#catching) return;
     this.counts.gaps += 1;
@@ -211,7 +212,7 @@ export class ChangeFeed {
           if (state.cursor > this.#position) {
             // The source was ahead of the messages: they will come, or the hole will be seen.
             state.live = true;
-            this.#expect(state.cursor);
+            this.expect(state.cursor);
             return;
           }
         }

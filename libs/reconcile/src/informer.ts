@@ -10,12 +10,16 @@ export interface Seen<T> {
   readonly before: T | undefined;
 }
 
-export interface InformerOptions {
+/** What objects can be looked up by besides name, uid, owner and labels: name of the index -> the value of an object in it, undefined: not in it. */
+export type Indexes<T> = Readonly<Record<string, (object: T) => string | undefined>>;
+
+export interface InformerOptions<T = KubeObject> {
   readonly source: ObjectSource;
   readonly feed: Pick<ChangeFeed, 'follow'>;
   readonly resource: string;
   /** Labels by which objects can be looked up. */
   readonly labels?: readonly string[];
+  readonly indexes?: Indexes<T>;
   readonly log?: { warn(fields: object, message: string): void };
 }
 
@@ -24,10 +28,10 @@ const nameKey = (namespace: string | undefined, name: string): string => `${name
 
 /** All objects of one resource in memory, kept current; many readers, no reads of the store. Objects in it are shared: never change them. */
 export class Informer<T extends KubeObject = KubeObject> {
-  readonly #options: InformerOptions;
+  readonly #options: InformerOptions<T>;
   readonly #objects = new Map<string, T>();
   readonly #byUid = new Map<string, string>();
-  /** `owner:<uid>` and `label:<name>=<value>` -> name keys. */
+  /** `owner:<uid>`, `label:<name>=<value>` and `index:<name>=<value>` -> name keys. */
   readonly #indexes = new Map<string, Set<string>>();
   readonly #handlers = new Set<(seen: Seen<T>) => void>();
   #following: Following | undefined;
@@ -35,7 +39,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   #problem: string | undefined = 'not listed yet';
   readonly #stop = new AbortController();
 
-  constructor(options: InformerOptions) {
+  constructor(options: InformerOptions<T>) {
     this.#options = options;
   }
 
@@ -52,6 +56,11 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#stop.abort();
     this.#following?.stop();
     await this.#listing;
+  }
+
+  /** Every change up to this version is in the cache. */
+  get position(): number {
+    return this.#problem === undefined ? (this.#following?.position ?? 0) : 0;
   }
 
   /** For readiness: why the cache is not current. */
@@ -77,6 +86,12 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#indexed(`label:${label}=${value}`);
   }
 
+  /** By an index of the options. */
+  by(index: string, value: string): T[] {
+    if (this.#options.indexes?.[index] === undefined) throw new Error(`the cache of ${this.#options.resource} has no index ${index}`);
+    return this.#indexed(`index:${index}=${value}`);
+  }
+
   list(): T[] {
     return [...this.#objects.values()];
   }
@@ -91,7 +106,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     return () => void this.#handlers.delete(handler);
   }
 
-  /** Takes over an object from the answer to one's own write, so that the next look sees it before the message comes. */
+  /** Takes over an object from the answer to one's own write (of a deletion: with its deletionTimestamp), so that the next look sees it before the message comes. */
   observe(object: T): void {
     // Told already, perhaps even that it is gone again.
     if (versionOf(object) <= (this.#following?.position ?? 0)) return;
@@ -150,7 +165,8 @@ export class Informer<T extends KubeObject = KubeObject> {
     }
     const key = nameKey(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
-    if (known !== undefined && versionOf(known) < change.version) this.#remove(key, object);
+    // Equal: the answer to one's own deletion was taken over.
+    if (known !== undefined && versionOf(known) <= change.version) this.#remove(key, object);
   }
 
   #put(object: T, whatever = false): void {
@@ -195,6 +211,10 @@ export class Informer<T extends KubeObject = KubeObject> {
     const { ownerReferences, labels } = object.metadata;
     const indexes = (ownerReferences ?? []).map(({ uid }) => `owner:${uid}`);
     for (const label of this.#options.labels ?? []) if (labels?.[label] !== undefined) indexes.push(`label:${label}=${labels[label]}`);
+    for (const [name, valueOf] of Object.entries(this.#options.indexes ?? {})) {
+      const value = valueOf(object);
+      if (value !== undefined) indexes.push(`index:${name}=${value}`);
+    }
     return indexes;
   }
 

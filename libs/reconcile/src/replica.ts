@@ -1,7 +1,7 @@
 import type { KubeObject } from '@roundsman/api';
 import type { Bus } from '@roundsman/bus';
 import { ChangeFeed } from './feed.ts';
-import { Informer } from './informer.ts';
+import { Informer, type Indexes } from './informer.ts';
 import { LeaderGate, type LeaderGateOptions } from './leader.ts';
 import type { ObjectSource } from './source.ts';
 
@@ -19,7 +19,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #feed: ChangeFeed;
   readonly #gate: LeaderGate;
-  readonly #informers: { start(): Promise<void>; stop(): Promise<void>; problem(): string | undefined }[] = [];
+  readonly #informers: { start(): Promise<void>; stop(): Promise<void>; problem(): string | undefined; readonly position: number }[] = [];
   #started: Promise<void> | undefined;
 
   constructor(options: ReplicaOptions) {
@@ -30,11 +30,21 @@ export class Replica {
   }
 
   /** A cache that lives as long as this. Only before `start`. */
-  informer<T extends KubeObject>(resource: string, labels: string[] = []): Informer<T> {
+  informer<T extends KubeObject>(resource: string, labels: string[] = [], indexes: Indexes<T> = {}): Informer<T> {
     const { source, log } = this.#options;
-    const informer = new Informer<T>({ source, feed: this.#feed, resource, labels, log });
+    const informer = new Informer<T>({ source, feed: this.#feed, resource, labels, indexes, log });
     this.#informers.push(informer);
     return informer;
+  }
+
+  /** Resolves once the caches hold every change up to this version; rejects when they do not within 10 s. A new leader asks before it trusts what it sees. */
+  async reached(version: number): Promise<void> {
+    this.#feed.expect(version);
+    const until = Date.now() + 10_000;
+    while (this.#informers.some(({ position }) => position < version)) {
+      if (Date.now() > until) throw new Error(`the caches did not reach version ${version} within 10 s${this.problem() === undefined ? '' : `: ${this.problem()}`}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 
   get leading(): boolean {

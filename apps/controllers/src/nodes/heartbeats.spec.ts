@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { nodeOccurrence, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts';
-import { runnerOccurrence, runnerStatusOf, type RunnerBeat } from './runner-registry.ts';
+import { runnerHappening, runnerStatusOf, type RunnerBeat } from '../tasks/runner-registry.ts';
+import { nodeHappening, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const runnerBeat: RunnerBeat = {
@@ -27,7 +27,7 @@ describe('a runner from its heartbeats', () => {
     expect(runnerStatusOf(lost, undefined, 5_000, now + 9_000)).toEqual(lost);
     const back = runnerStatusOf(lost, { ...runnerBeat, instance: 'i2' }, 5_000, now + 20_000);
     expect(back).toMatchObject({ ready: true, instance: 'i2', lastTransitionTime: '2026-01-01T00:00:20Z' });
-    expect([runnerOccurrence(undefined, first!, now), runnerOccurrence(first, lost!, now), runnerOccurrence(lost, back!, now), runnerOccurrence(lost, { ...back!, instance: 'i1' }, now), runnerOccurrence(first, first!, now)].map((one) => one?.reason)).toEqual([
+    expect([runnerHappening(undefined, first!), runnerHappening(first, lost!), runnerHappening(lost, back!), runnerHappening(lost, { ...back!, instance: 'i1' }), runnerHappening(first, first!)].map((one) => one?.[1])).toEqual([
       'RunnerJoined', 'RunnerLost', 'RunnerRestarted', 'RunnerReady', undefined,
     ]);
   });
@@ -54,7 +54,7 @@ describe('a node from its heartbeats', () => {
     expect(nodeStatusOf(lost, undefined, 10_000, now + 60_000)).toEqual(lost);
     const back = nodeStatusOf(lost, nodeBeat, 10_000, now + 70_000)!;
     expect(ready(back)).toMatchObject({ status: 'True', reason: 'AgentReady', lastTransitionTime: '2026-01-01T00:01:10Z' });
-    expect([nodeOccurrence('n', undefined, first, now), nodeOccurrence('n', first, lost, now), nodeOccurrence('n', lost, back, now), nodeOccurrence('n', first, first, now)].map((one) => one?.reason)).toEqual([
+    expect([nodeHappening('n', undefined, first), nodeHappening('n', first, lost), nodeHappening('n', lost, back), nodeHappening('n', first, first)].map((one) => one?.[1])).toEqual([
       'RegisteredNode', 'NodeNotReady', 'NodeReady', undefined,
     ]);
   });

@@ -2,11 +2,9 @@ import {
   isOpenRound, ledgerOf, nextStart, roundAnnotations, ScheduleError, taskAnnotations, timingOf, totalRounds,
   type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus, type VerdictState,
 } from '@roundsman/api';
+import { wholeSeconds } from '../timestamps.ts';
 
 export const historyKept = 10;
-
-/** RFC 3339 with whole seconds, as all times in a status. */
-export const wholeSeconds = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 
 /** Go's duration notation, milliseconds at the finest: `1m2.5s`. */
 export function goDuration(ms: number): string {

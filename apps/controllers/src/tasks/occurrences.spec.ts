@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { kindByResource, type AnyTask, type Round } from '@roundsman/api';
 import * as fc from 'fast-check';
-import { eventName, foldEvent, occurrencesOf, type EventObject, type Occurrence } from './events.ts';
+import type { EventObject } from '../events/event.ts';
+import { eventName, foldEvent, type Occurrence } from './event-folding.ts';
+import { occurrencesOf } from './occurrences.ts';
 
 const start = Date.UTC(2026, 0, 1);
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -51,7 +53,7 @@ describe('events of a task', () => {
         let highest = 0;
         for (const head of heads) {
           const occurrences = Array.from({ length: head }, (_, index): Occurrence => ({ reason: 'RoundStarted', type: 'Normal', message: `round ${index + 1}`, atMs: start + index * 1000, sequence: index + 1 }));
-          const next = foldEvent(task, event, occurrences, true);
+          const next = foldEvent(task, event, occurrences);
           expect(next === undefined).toBe(head <= highest);
           highest = Math.max(highest, head);
           event = next ?? event;

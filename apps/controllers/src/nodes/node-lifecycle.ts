@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@roundsman/api';
-import { messages, type Bus, type Messages, type Subscription } from '@roundsman/bus';
+import { messages, type Messages } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
-import type { Caches } from './caches.ts';
-import type { Occurrence } from './events.ts';
-import type { Objects } from './objects.ts';
-import { wholeSeconds } from './task-status.ts';
+import type { Happening } from '../events/recorder.ts';
+import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
+import { wholeSeconds } from '../timestamps.ts';
 
 export type NodeBeat = z.infer<Messages['nodeBeat']['schema']>;
 
@@ -24,14 +23,6 @@ export interface NodeStatus {
   conditions: NodeCondition[];
   addresses: { type: string; address: string }[];
   nodeInfo: Record<string, string>;
-}
-
-export interface NodeLifecycleOptions {
-  readonly bus: Bus;
-  readonly caches: Caches;
-  readonly objects: Objects;
-  /** Silent for so long: Ready is Unknown. Milliseconds. */
-  readonly lostMs: number;
 }
 
 /** On a Node: which start of its agent it was written from. */
@@ -56,49 +47,36 @@ function unknown(condition: NodeCondition, lostMs: number, nowMs: number): NodeC
 }
 
 /** What the step from one status to the next tells people, in Kubernetes' words. */
-export function nodeOccurrence(name: string, before: NodeStatus | undefined, after: NodeStatus, nowMs: number): Occurrence | undefined {
+export function nodeHappening(name: string, before: NodeStatus | undefined, after: NodeStatus): Happening | undefined {
   const ready = (status: NodeStatus | undefined): string | undefined => status?.conditions.find(({ type }) => type === 'Ready')?.status;
-  const atMs = nowMs;
-  if (before === undefined) return { reason: 'RegisteredNode', type: 'Normal', message: `Node ${name} was registered`, atMs };
+  if (before === undefined) return ['Normal', 'RegisteredNode', `Node ${name} was registered`];
   if (ready(before) === ready(after)) return undefined;
-  if (ready(after) === 'True') return { reason: 'NodeReady', type: 'Normal', message: `Node ${name} is ready`, atMs };
+  if (ready(after) === 'True') return ['Normal', 'NodeReady', `Node ${name} is ready`];
   const why = after.conditions.find(({ type }) => type === 'Ready')?.message ?? '';
-  return { reason: 'NodeNotReady', type: 'Warning', message: `Node ${name} is not ready: ${why}`, atMs };
+  return ['Warning', 'NodeNotReady', `Node ${name} is not ready: ${why}`];
 }
 
-/** Keeps a Node object for every node from its agent's heartbeats; writes only what changed. Nodes are removed by people only. */
-export class NodeLifecycle {
-  readonly #options: NodeLifecycleOptions;
-  readonly #beats = new Map<string, { atMs: number; beat: NodeBeat }>();
-  readonly #startedMs = Date.now();
-  #subscription: Subscription | undefined;
+/** Keeps a Node object for every node from its agent's heartbeats; writes only what changed. Nodes are removed by people only. A key is a node's name. */
+export function nodeLifecycle({ bus, caches, objects, recorder, settings: { nodeLostMs: lostMs } }: Deps): LoopDefinition {
+  const tell = recorder.from('node-controller');
+  const beats = new Map<string, { atMs: number; beat: NodeBeat }>();
+  /** Nobody is called lost before it had a chance to be heard. */
+  const startedMs = Date.now();
 
-  constructor(options: NodeLifecycleOptions) {
-    this.#options = options;
-  }
-
-  async start(wake: (node: string) => void): Promise<void> {
-    this.#subscription = await this.#options.bus.subscribe(messages.nodeBeat, {}, ({ payload }) => {
-      const before = this.#beats.get(payload.node);
-      this.#beats.set(payload.node, { atMs: Date.now(), beat: payload });
-      const silent = before === undefined || Date.now() - before.atMs >= this.#options.lostMs;
-      if (silent || this.#options.caches.nodes.get(undefined, payload.node) === undefined || !isDeepStrictEqual({ ...before.beat, sentAt: '' }, { ...payload, sentAt: '' })) wake(payload.node);
+  const heartbeats: Wake = async (wake) => {
+    const subscription = await bus.subscribe(messages.nodeBeat, {}, ({ payload }) => {
+      const before = beats.get(payload.node);
+      beats.set(payload.node, { atMs: Date.now(), beat: payload });
+      const silent = before === undefined || Date.now() - before.atMs >= lostMs;
+      if (silent || caches.nodes.get(undefined, payload.node) === undefined || !isDeepStrictEqual({ ...before.beat, sentAt: '' }, { ...payload, sentAt: '' })) wake(payload.node);
     });
-  }
+    return () => subscription.stop();
+  };
 
-  async stop(): Promise<void> {
-    await this.#subscription?.stop();
-  }
-
-  keys(): string[] {
-    return [...new Set([...this.#beats.keys(), ...this.#options.caches.nodes.list().map(({ metadata }) => metadata.name)])];
-  }
-
-  readonly reconcile = async (name: string): Promise<Outcome | void> => {
-    const { caches, objects, lostMs } = this.#options;
+  async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
-    const heard = this.#beats.get(name);
-    const silentMs = nowMs - (heard?.atMs ?? this.#startedMs);
+    const heard = beats.get(name);
+    const silentMs = nowMs - (heard?.atMs ?? startedMs);
     const silent = silentMs >= lostMs;
     const stored = caches.nodes.get(undefined, name) as KubeObject<unknown, NodeStatus> | undefined;
     if (!silent && heard === undefined) return { againAfterMs: lostMs - silentMs };
@@ -106,14 +84,13 @@ export class NodeLifecycle {
     const status = nodeStatusOf(stored?.status, beat, lostMs, nowMs);
     // Deleted by a person while its agent is silent: gone until it is heard again.
     if (status === undefined) return undefined;
-    const written = await this.#write(name, stored, beat, status);
-    const occurrence = nodeOccurrence(name, stored?.status, status, nowMs);
-    if (occurrence !== undefined) await objects.tell(caches.events, written, [occurrence]);
+    const written = await write(name, stored, beat, status);
+    const happening = nodeHappening(name, stored?.status, status);
+    if (happening !== undefined) tell(written, ...happening);
     return silent ? undefined : { againAfterMs: lostMs - silentMs };
-  };
+  }
 
-  async #write(name: string, stored: KubeObject<unknown, NodeStatus> | undefined, beat: NodeBeat | undefined, status: NodeStatus): Promise<KubeObject> {
-    const { caches, objects } = this.#options;
+  async function write(name: string, stored: KubeObject<unknown, NodeStatus> | undefined, beat: NodeBeat | undefined, status: NodeStatus): Promise<KubeObject> {
     if (stored === undefined) {
       const metadata = { name, labels: beat?.labels ?? {}, annotations: { [instanceAnnotation]: beat?.instance ?? '' } };
       return objects.create(caches.nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec: {}, status });
@@ -129,4 +106,12 @@ export class NodeLifecycle {
     }
     return objects.updateStatus(caches.nodes, node, status);
   }
+
+  return {
+    name: 'nodes',
+    concurrency: 8,
+    keys: () => new Set([...beats.keys(), ...caches.nodes.list().map(({ metadata }) => metadata.name)]),
+    wakes: [heartbeats, onChange(caches.nodes, ({ object }) => [object.metadata.name])],
+    reconcile,
+  };
 }

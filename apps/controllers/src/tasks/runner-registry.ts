@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Runner, RunnerStatus } from '@roundsman/api';
+import { messages, type Messages } from '@roundsman/bus';
+import type { Outcome } from '@roundsman/reconcile';
+import type { z } from 'zod';
+import type { Happening } from '../events/recorder.ts';
+import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
+import { wholeSeconds } from '../timestamps.ts';
+
+export type RunnerBeat = z.infer<Messages['runnerBeat']['schema']>;
+
+/** What a Runner's status is to be. `beat`: its last heartbeat, undefined when it is silent. */
+export function runnerStatusOf(stored: RunnerStatus | undefined, beat: RunnerBeat | undefined, lostMs: number, nowMs: number): RunnerStatus | undefined {
+  const draft = beat === undefined ? stored && { ...stored, ready: false, reason: stored.ready ? `no heartbeat since ${wholeSeconds(nowMs - lostMs)}` : (stored.reason ?? 'no heartbeat') } : ofBeat(beat);
+  if (draft === undefined) return undefined;
+  return { ...draft, lastTransitionTime: stored !== undefined && stored.ready === draft.ready ? stored.lastTransitionTime : wholeSeconds(nowMs) };
+}
+
+function ofBeat({ node, runtime, instance, version, ready, reason, addresses, ports, capacityQps }: RunnerBeat): Omit<RunnerStatus, 'lastTransitionTime'> {
+  return { node, runtime, instance, version, ready, ...(ready ? {} : { reason: reason ?? 'not ready' }), addresses, ports, capacityQps };
+}
+
+/** What the step from one status to the next tells people. */
+export function runnerHappening(before: RunnerStatus | undefined, after: RunnerStatus): Happening | undefined {
+  if (before === undefined) return ['Normal', 'RunnerJoined', `Runner on ${after.node} joined runtime ${after.runtime}`];
+  if (before.instance !== after.instance) return ['Normal', 'RunnerRestarted', `Runner on ${after.node} started anew`];
+  if (before.ready === after.ready) return undefined;
+  if (after.ready) return ['Normal', 'RunnerReady', `Runner on ${after.node} is ready`];
+  return ['Warning', 'RunnerLost', `Runner on ${after.node} is not ready: ${after.reason ?? 'no reason given'}`];
+}
+
+/** Keeps a Runner object for every probe-runner from its heartbeats; writes only what changed. A key is a runner's name. */
+export function runnerRegistry({ bus, caches, objects, recorder, settings: { runnerLostMs: lostMs, runnerRemoveMs: removeMs } }: Deps): LoopDefinition {
+  const tell = recorder.from('roundsman-controllers');
+  const beats = new Map<string, { atMs: number; beat: RunnerBeat }>();
+  /** Nobody is called lost before it had a chance to be heard. */
+  const startedMs = Date.now();
+
+  const heartbeats: Wake = async (wake) => {
+    const subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload }) => {
+      const { runner } = payload;
+      beats.set(runner, { atMs: Date.now(), beat: payload });
+      const status = caches.runners.get(undefined, runner)?.status;
+      if (status === undefined || !isDeepStrictEqual(ofBeat(payload), withoutTransition(status))) wake(runner);
+    });
+    return () => subscription.stop();
+  };
+
+  async function reconcile(name: string): Promise<Outcome | void> {
+    const nowMs = Date.now();
+    const heard = beats.get(name);
+    const silentMs = nowMs - (heard?.atMs ?? startedMs);
+    const silent = silentMs >= lostMs;
+    const stored = caches.runners.get(undefined, name);
+    // Another controller's heartbeats may be what the object is from: while there is none here, wait.
+    if (!silent && heard === undefined) return { againAfterMs: lostMs - silentMs };
+    const status = runnerStatusOf(stored?.status, silent ? undefined : heard?.beat, lostMs, nowMs);
+    if (status === undefined) {
+      beats.delete(name);
+      return undefined;
+    }
+    const lostForMs = nowMs - Date.parse(status.lastTransitionTime);
+    if (silent && stored !== undefined && lostForMs >= removeMs) {
+      beats.delete(name);
+      await objects.delete(caches.runners, stored);
+      return undefined;
+    }
+    const written: Runner =
+      stored === undefined
+        ? await objects.create(caches.runners, { apiVersion: 'roundsman.io/v1', kind: 'Runner', metadata: { name }, spec: {}, status })
+        : await objects.updateStatus(caches.runners, stored, status);
+    const happening = runnerHappening(stored?.status, status);
+    if (happening !== undefined) tell(written, ...happening);
+    return { againAfterMs: silent ? removeMs - lostForMs : lostMs - silentMs };
+  }
+
+  return {
+    name: 'runners',
+    concurrency: 8,
+    keys: () => new Set([...beats.keys(), ...caches.runners.list().map(({ metadata }) => metadata.name)]),
+    wakes: [heartbeats, onChange(caches.runners, ({ object }) => [object.metadata.name])],
+    reconcile,
+  };
+}
+
+function withoutTransition({ lastTransitionTime: _time, ...rest }: RunnerStatus): Omit<RunnerStatus, 'lastTransitionTime'> {
+  return rest;
+}
