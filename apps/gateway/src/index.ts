@@ -4,6 +4,7 @@ import { migrateStore } from '@roundsman/store';
 import { gatewayConfig, type GatewayConfig } from './config.ts';
 import { GatewayModule, type Listening } from './gateway.module.ts';
 
+export { serverCertificate, type ServerCertificate } from './http/certificate.ts';
 export type { GatewayConfig } from './config.ts';
 export type { Listening } from './gateway.module.ts';
 

@@ -79,10 +79,11 @@ function describeEnd({ exitCode, signal, problem, restartAt }: ContainerStatus):
 
 /** How the runner's process is started: everything it needs comes in its environment. */
 export function runnerSpec(id: string, settings: Settings): ContainerSpec {
-  const { node, runtime, natsUrl, addresses, dataDir, runnerEntry, runnerFlags, runnerSeedFile, runnerLogLevel, runnerCapacityQps, deny, denyEndpoints, allow } = settings;
+  const { node, runtime, natsUrl, natsCaFile, addresses, dataDir, runnerEntry, runnerFlags, runnerSeedFile, runnerLogLevel, runnerCapacityQps, deny, denyEndpoints, allow } = settings;
   const name = runnerNameOf(settings);
   const optional = {
     ROUNDSMAN_NATS_SEED_FILE: runnerSeedFile,
+    ROUNDSMAN_NATS_CA_FILE: natsCaFile,
     ROUNDSMAN_RUNNER_CAPACITY_QPS: runnerCapacityQps?.toString(),
     ROUNDSMAN_RUNNER_DENY: deny || undefined,
     ROUNDSMAN_RUNNER_DENY_ENDPOINTS: denyEndpoints || undefined,

@@ -47,11 +47,13 @@ async function run(env: NodeJS.ProcessEnv): Promise<void> {
   if (url === undefined || url === '') throw new Error('ROUNDSMAN_NATS_URL: must be set');
   const config: RunnerConfig = { ...given, denyEndpoints: [...given.denyEndpoints, ...(await natsEndpoints(url))] };
   const seedFile = env['ROUNDSMAN_NATS_SEED_FILE'];
+  const caFile = env['ROUNDSMAN_NATS_CA_FILE'];
   let stop: () => Promise<void> = () => Promise.resolve();
   const bus = await connectBus({
     servers: url.split(','),
     identity: env['ROUNDSMAN_NATS_IDENTITY'] ?? `runner-${config.name}`,
     ...(seedFile === undefined || seedFile === '' ? {} : { seed: readFileSync(seedFile, 'utf8').trim() }),
+    ...(caFile === undefined || caFile === '' ? {} : { ca: readFileSync(caFile, 'utf8') }),
     log,
     onFatal: () => void end(log, 1, () => stop()),
   });

@@ -39,6 +39,10 @@ export class GatewayClient {
     return (await this.#fetch(path, { method: 'POST', body: manifest, headers: { 'content-type': 'application/yaml' } })) as Seen;
   }
 
+  async delete(path: string): Promise<void> {
+    await this.#fetch(path, { method: 'DELETE' });
+  }
+
   /** Which checks do not hold; empty when ready. */
   async problems(): Promise<string[]> {
     const response = await fetch(`${this.url}/readyz`, { signal: AbortSignal.timeout(5_000) });

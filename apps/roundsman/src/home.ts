@@ -15,6 +15,12 @@ const stateSchema = z.object({
   startedAt: z.iso.datetime(),
   readyAt: z.iso.datetime().optional(),
   nodes: z.array(z.string()),
+  /** Of a machine that joined a cluster elsewhere: `host:port` where it did. It has no gateway and no database of its own: their members are empty. */
+  memberOf: z.string().optional(),
+  /** Where other machines reach NATS and join: `up --listen`. */
+  listen: z.object({ address: z.string(), joinPort: z.number().int() }).optional(),
+  /** Socket of the Docker that pods run on; absent: none. */
+  docker: z.string().optional(),
   gateway: z.string(),
   nats: z.string(),
   natsMonitor: z.string().optional(),
@@ -85,6 +91,11 @@ export class Home {
     return join('/var/lib/roundsman', this.tag);
   }
 
+  /** Identity of this home, made with it: what it makes elsewhere (containers) carries it. */
+  get id(): string {
+    return readFileSync(this.file('.roundsman-home'), 'utf8').trim();
+  }
+
   /** Short and the same for the same folder: for what must live elsewhere. */
   get tag(): string {
     return createHash('sha256').update(this.path).digest('hex').slice(0, 12);
@@ -127,6 +138,11 @@ export class Home {
     const made = make();
     this.write('token', `${made}\n`);
     return made;
+  }
+
+  /** Undefined when there is no such file. */
+  read(name: string): string | undefined {
+    return readIfThere(this.file(name));
   }
 
   /** Whole or not at all, readable by the owner alone. */

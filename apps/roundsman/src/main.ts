@@ -26,6 +26,8 @@ program
   .command('up')
   .description('start the product here and stay; --detach leaves it running in the background')
   .addOption(new Option('--nodes <n>', 'virtual nodes').default(3).argParser(integer(1, 50)))
+  .option('--docker <socket>', 'socket of the Docker that pods run on, or off; not given: DOCKER_HOST, or the usual one when it answers')
+  .option('--listen <address>', 'address of this machine at which others may join (npx roundsman token); not given: loopback only')
   .option('--detach', 'return when everything is ready')
   .option('--port <port>', 'port of the gateway; a free one when not given', port)
   .option('--nats-port <port>', 'port of NATS', port)
@@ -41,6 +43,25 @@ program
   .description('stop it')
   .option('--purge', 'also remove its data, logs and keys')
   .action(async (options) => (await import('./commands/down.ts')).down(options));
+program
+  .command('token')
+  .description('print the command with which another machine joins this cluster (up --listen)')
+  .addOption(new Option('--hours <n>', 'how long it is good').default(24).argParser(integer(1, 24 * 365)))
+  .action(async (options) => (await import('./commands/token.ts')).token(options));
+program
+  .command('join')
+  .description('make this machine a node of a cluster elsewhere, and stay one; without an address: of the one it joined before')
+  .argument('[address]', 'host:port, as roundsman token prints it')
+  .option('--token <token>', 'as roundsman token prints it; only the first time')
+  .option('--name <node>', 'name of the node; default: the name of the machine')
+  .option('--docker <socket>', 'as for up')
+  .option('--detach', 'return when everything is ready')
+  .action(async (address: string | undefined, options) => (await import('./commands/join.ts')).join(address, options));
+program
+  .command('forget')
+  .description('take a machine that joined out of the cluster for good')
+  .argument('<node>', 'its name')
+  .action(async (node: string) => (await import('./commands/forget.ts')).forget(node));
 program
   .command('demo')
   .description('a whole run in a temporary home: three nodes, three tasks, their reports')

@@ -2,13 +2,17 @@ import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { agentIdentity, createCredential, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential, type Identity } from '@roundsman/bus';
 import type { Home } from './home.ts';
+import { memberIdentities } from './join/members.ts';
 import type { NatsBinary } from './nats-binary.ts';
 import { runnerOf } from './nodes.ts';
+import { signal } from './processes.ts';
 import { ServerProcess } from './server-process.ts';
 
 export interface NatsServer {
   readonly process: ServerProcess;
   readonly url: string;
+  /** Lets in the members there are now, and nobody else. */
+  reload(): void;
   stop(): Promise<void>;
 }
 
@@ -30,12 +34,26 @@ export async function identities(home: Home, nodes: readonly string[]): Promise<
 /** Where `identities` keeps the seed of one of them. */
 export const seedFileOf = (home: Home, { name }: Identity): string => home.file('keys', `${name}.nk`);
 
-/** Starts NATS with the permissions of the identities; resolves when it greets a client. */
-export async function startNats(options: { home: Home; binary: NatsBinary; port: number; monitorPort: number; identities: readonly Credential[] }): Promise<NatsServer> {
-  const { home, binary, port, monitorPort } = options;
-  const storeDir = home.file('data', 'nats');
-  mkdirSync(storeDir, { recursive: true, mode: 0o700 });
-  home.write('data/nats.conf', renderServerConfig({ host: '127.0.0.1', port, httpPort: monitorPort, storeDir, identities: options.identities }));
+/** How NATS is set up. */
+export interface NatsSettings {
+  readonly home: Home;
+  readonly port: number;
+  readonly monitorPort: number;
+  readonly identities: readonly Credential[];
+  /** Also reached from other machines, at every address of this one: by TLS. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
+}
+
+function writeConfig({ home, port, monitorPort, identities, tls }: NatsSettings): void {
+  const host = tls === undefined ? '127.0.0.1' : '0.0.0.0';
+  home.write('data/nats.conf', renderServerConfig({ host, port, httpPort: monitorPort, storeDir: home.file('data', 'nats'), ...(tls === undefined ? {} : { tls }), identities: [...identities, ...memberIdentities(home)] }));
+}
+
+/** Starts NATS with the permissions of the identities and of those that joined; resolves when it greets a client. */
+export async function startNats(options: NatsSettings & { binary: NatsBinary }): Promise<NatsServer> {
+  const { home, binary, port } = options;
+  mkdirSync(home.file('data', 'nats'), { recursive: true, mode: 0o700 });
+  writeConfig(options);
   const server = await ServerProcess.start({
     name: 'nats',
     command: binary.path,
@@ -50,7 +68,11 @@ export async function startNats(options: { home: Home; binary: NatsBinary; port:
     await server.stop([{ signal: 'SIGKILL', withinMs: 2_000 }]);
     throw error;
   }
-  return { process: server, url: `nats://127.0.0.1:${port}`, stop: () => server.stop([{ signal: 'SIGTERM', withinMs: 4_000 }, { signal: 'SIGKILL', withinMs: 2_000 }]) };
+  const reload = (): void => {
+    writeConfig(options);
+    signal(server.recorded, 'SIGHUP');
+  };
+  return { process: server, url: `nats://127.0.0.1:${port}`, reload, stop: () => server.stop([{ signal: 'SIGTERM', withinMs: 4_000 }, { signal: 'SIGKILL', withinMs: 2_000 }]) };
 }
 
 /** The server speaks first: its INFO line says that clients may connect. */

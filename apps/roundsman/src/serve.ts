@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBus, loadSeed } from '@roundsman/bus';
 import { liveUntilSignal, makeLogger, refuseUnknownSettings, runServices, serveHealth, type HealthServer, type RunningServices } from '@roundsman/service';
@@ -29,6 +30,8 @@ export async function serve(names: readonly string[], env: NodeJS.ProcessEnv = p
     await healthServer?.close();
   });
   const databaseUrl = env['ROUNDSMAN_DATABASE_URL'];
+  const caFile = env['ROUNDSMAN_NATS_CA_FILE'];
+  const ca = caFile ? await readFile(caFile, 'utf8') : undefined;
   running = await runServices(
     definitions.map((definition) => ({ definition, identity: serviceIdentityOf(definition.name, env), ...(policy[definition.name] === undefined ? {} : { env: policy[definition.name]! }) })),
     {
@@ -37,7 +40,7 @@ export async function serve(names: readonly string[], env: NodeJS.ProcessEnv = p
       ...(databaseUrl ? { databaseUrl } : {}),
       connect: async (identity, busLog) => {
         const seed = await seedOf(identity, env);
-        return connectBus({ servers: env['ROUNDSMAN_NATS_URL'] || 'nats://127.0.0.1:4222', identity, ...(seed === undefined ? {} : { seed }), log: busLog, onFatal: fatal });
+        return connectBus({ servers: env['ROUNDSMAN_NATS_URL'] || 'nats://127.0.0.1:4222', identity, ...(seed === undefined ? {} : { seed }), ...(ca === undefined ? {} : { ca }), log: busLog, onFatal: fatal });
       },
     },
   );

@@ -1,29 +1,37 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { serverCertificate, type ServerCertificate } from '@roundsman/gateway';
 import { connectBus, messages, runnerIdentity } from '@roundsman/bus';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
-import { makeLogger, refuseUnknownSettings, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
-import { pino, type Logger } from 'pino';
+import { refuseUnknownSettings, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
+import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
+import { findDocker } from './docker.ts';
 import { clusterProblems, GatewayClient } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
+import { JoinServer } from './join/join-server.ts';
 import { KeptServer } from './kept-server.ts';
+import { logTo } from './log.ts';
 import { bringNats, type NatsBinary } from './nats-binary.ts';
 import { identities, seedFileOf, startNats, type NatsServer } from './nats-server.ts';
 import { nodeNames, runnerOf } from './nodes.ts';
 import { choosePorts } from './ports.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 import { descendants, record } from './processes.ts';
-import { formatOf, levelOf } from './serve.ts';
 import { controlPlane, loadServices, serviceNames } from './services.ts';
+import type { Supervised } from './stay.ts';
 import { policyEnv } from './target-policy.ts';
 import { version } from './version.ts';
 
 export interface SuperviseOptions {
   readonly home: Home;
   readonly nodes: number;
+  /** Socket or `off`; not given: where Docker usually is. */
+  readonly docker?: string | undefined;
   readonly ports: { readonly gateway?: number | undefined; readonly nats?: number | undefined; readonly postgres?: number | undefined };
+  /** Address under which other machines reach NATS and may join; not given: this cluster is this machine alone. */
+  readonly listen?: string | undefined;
   /** Told what is being done, for people. */
   readonly say: (text: string) => void;
   /** Something that cannot be mended ended while running. `stop` has not been called yet. */
@@ -31,19 +39,19 @@ export interface SuperviseOptions {
 }
 
 const readyWithinMs = 60_000;
-const maxLogBytes = 16 << 20;
 
 /**
  * Everything of one home: Postgres and NATS as children, the control plane and the node agents in this process, the runners
  * as children of the agents. The home must have been taken (lock.ts) and be free of leftovers.
  */
-export class Supervisor {
+export class Supervisor implements Supervised {
   readonly #options: SuperviseOptions;
   readonly #log: Logger;
   #state: State | undefined;
   #nats: KeptServer<NatsServer> | undefined;
   #postgres: KeptServer<PostgresServer> | undefined;
   #services: RunningServices | undefined;
+  #joining: JoinServer | undefined;
   #recorder: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   /** Why it cannot go on. */
@@ -75,8 +83,10 @@ export class Supervisor {
     const startedAt = new Date().toISOString();
     const nodes = nodeNames(this.#options.nodes);
     const before = home.state();
+    const docker = await findDocker(this.#options.docker);
+    if ('missing' in docker) say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
     const ports = await choosePorts(
-      (['gateway', 'nats', 'natsMonitor', 'postgres'] as const).map((name) => ({ name, set: name === 'natsMonitor' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
+      (['gateway', 'nats', 'natsMonitor', 'postgres', 'join'] as const).map((name) => ({ name, set: name === 'natsMonitor' || name === 'join' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
     );
     const token = home.token(() => `rm_${randomBytes(24).toString('base64url')}`);
     const secrets = home.secrets(() => ({ postgres: randomBytes(24).toString('hex'), grafana: randomBytes(24).toString('hex') }));
@@ -85,6 +95,7 @@ export class Supervisor {
       phase: 'starting',
       startedAt,
       nodes,
+      ...('socket' in docker ? { docker: docker.socket } : {}),
       gateway: `http://127.0.0.1:${ports['gateway']}`,
       nats: `nats://127.0.0.1:${ports['nats']}`,
       natsMonitor: `http://127.0.0.1:${ports['natsMonitor']}`,
@@ -96,6 +107,7 @@ export class Supervisor {
       processes: [],
     });
 
+    const network = await this.#network(this.#options.listen);
     say('Starting NATS and Postgres ...');
     const loading = loadServices([...controlPlane, 'node-agent']);
     // Awaited below; until then a failure here must not look like an unhandled one.
@@ -104,7 +116,7 @@ export class Supervisor {
     const seeds = new Map(credentials.map(({ name, seed }) => [name, seed]));
     let binary: NatsBinary | undefined;
     const [nats, postgres] = await settle([
-      this.#keep('NATS', () => startNats({ home, binary: (binary ??= bringNats(say)), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials })).then((kept) => (this.#nats = kept).current),
+      this.#keep('NATS', () => startNats({ home, binary: (binary ??= bringNats(say)), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials, tls: network?.tls })).then((kept) => (this.#nats = kept).current),
       this.#keep('Postgres', () => startPostgres({ home, port: ports['postgres']!, secrets })).then((kept) => (this.#postgres = kept).current),
     ]);
     this.#save({ ...this.#state!, postgres: postgres.url, grafana: postgres.grafanaUrl, postgresData: postgres.dataFolder, processes: [nats.process.recorded, postgres.process.recorded] });
@@ -115,7 +127,7 @@ export class Supervisor {
     const instances = new Map<string, string>();
     const listener = await connectBus({ servers: nats.url, identity: 'operator', seed: seeds.get('operator')!, log: this.#log });
     await listener.subscribe(messages.runnerBeat, {}, ({ payload: { runner, instance } }) => void instances.set(runner, instance));
-    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url }), {
+    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url, listen: this.#options.listen, docker: 'socket' in docker ? docker.socket : '' }), {
       env: process.env,
       log: this.#log,
       databaseUrl: postgres.url,
@@ -130,6 +142,7 @@ export class Supervisor {
     this.#recorder = setInterval(() => this.#record(), 1_000);
     await this.#whenReady(new GatewayClient(this.#state!.gateway, token), nodes, instances).finally(() => listener.close());
     this.#record();
+    if (network !== undefined) await this.#letJoin(network, ports, nodes);
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
     writeAccess(home, this.#state!, token);
     // Runners come and go; what was recorded is what a later command can end.
@@ -150,10 +163,41 @@ export class Supervisor {
     const attempt = async (work: Promise<void> | undefined): Promise<void> => {
       await work?.catch((error: unknown) => problems.push(error));
     };
+    await attempt(this.#joining?.stop());
     await attempt(this.#services?.stop());
     await Promise.all([attempt(this.#nats?.stop()), attempt(this.#postgres?.stop())]);
     if (this.#state) this.#save({ ...this.#state, phase: 'stopped', processes: [], ...(this.#ended === undefined ? {} : { ended: this.#ended }) });
     if (problems.length > 0) throw new AggregateError(problems, problems.map(String).join('; '));
+  }
+
+  /** Who may connect has been changed in the home: NATS lets in those and nobody else. */
+  reloadMembers(): void {
+    this.#nats?.current.reload();
+  }
+
+  async #network(address: string | undefined): Promise<{ address: string; certificate: ServerCertificate; tls: { certFile: string; keyFile: string } } | undefined> {
+    if (address === undefined) return undefined;
+    const folder = this.#options.home.file('keys', 'join');
+    const certificate = await serverCertificate({ tlsFolder: folder }, [address]);
+    if (certificate === undefined) throw new Error(`no certificate was made in ${folder}`);
+    return { address, certificate, tls: { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') } };
+  }
+
+  async #letJoin({ address, certificate }: { address: string; certificate: ServerCertificate }, ports: Record<string, number>, ownNodes: readonly string[]): Promise<void> {
+    const { home } = this.#options;
+    this.#joining = await JoinServer.start({
+      home,
+      host: address,
+      port: ports['join']!,
+      cert: certificate.cert,
+      key: certificate.key,
+      ca: certificate.ca!,
+      ownNodes,
+      reply: { cluster: home.id, nats: `nats://${natsEndpoint(address, ports)}`, denyEndpoints: [natsEndpoint(address, ports)], version },
+      admit: () => this.reloadMembers(),
+      log: this.#log,
+    });
+    this.#save({ ...this.#state!, listen: { address, joinPort: this.#joining.port } });
   }
 
   async #whenReady(client: GatewayClient, nodes: readonly string[], instances: ReadonlyMap<string, string>): Promise<void> {
@@ -198,6 +242,8 @@ export class Supervisor {
   }
 }
 
+const natsEndpoint = (address: string, ports: Record<string, number>): string => `${address.includes(':') ? `[${address}]` : address}:${ports['nats']}`;
+
 /** Waits for all, so that what did start is known before a failure is thrown. */
 async function settle<A, B>(work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
   await Promise.allSettled(work);
@@ -205,9 +251,10 @@ async function settle<A, B>(work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
 }
 
 /** Settings that only the composer can know. What the person set in the environment for them stays in force elsewhere. */
-function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string }): ServiceRun[] {
-  const { home, nodes, ports, natsUrl } = at;
+function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string; listen: string | undefined; docker: string }): ServiceRun[] {
+  const { home, nodes, ports, natsUrl, docker, listen } = at;
   const own = [ports['nats'], ports['natsMonitor'], ports['postgres']].flatMap((port) => [`127.0.0.1:${port}`, `[::1]:${port}`]);
+  if (listen !== undefined) own.push(natsEndpoint(listen, ports));
   const policy = policyEnv(process.env, own);
   const env: Record<string, NodeJS.ProcessEnv> = {
     intake: policy.intake,
@@ -224,6 +271,8 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
         ROUNDSMAN_NODE_AGENT_SHARE: String(1 / nodes.length),
         ROUNDSMAN_NODE_AGENT_DATA_DIR: home.file('data', 'runners', node),
         ROUNDSMAN_NODE_AGENT_NATS_URL: natsUrl,
+        ROUNDSMAN_NODE_AGENT_DOCKER: docker,
+        ROUNDSMAN_NODE_AGENT_CLUSTER: home.id,
         ROUNDSMAN_NODE_AGENT_RUNNER_ENTRY: runnerEntry,
         ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
         ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
@@ -232,12 +281,4 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
       },
     }));
   });
-}
-
-/** `logs/roundsman.log`; the one before it is kept when it has grown large. */
-function logTo(home: Home): Logger {
-  const file = home.file('logs', 'roundsman.log');
-  if (existsSync(file) && statSync(file).size > maxLogBytes) renameSync(file, `${file}.1`);
-  const stream = pino.destination({ dest: file, append: true, sync: true, mkdir: true, mode: 0o600 });
-  return makeLogger({ level: levelOf(process.env), format: formatOf(process.env, true), stream });
 }

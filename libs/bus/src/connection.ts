@@ -15,6 +15,8 @@ export interface ConnectOptions {
   readonly identity: string;
   /** nkey seed of the identity; left out where the server asks for none. */
   readonly seed?: string;
+  /** PEM of the authority behind the server's certificate: the connection is TLS from its first byte, or it is not made. Absent: plain. */
+  readonly ca?: string;
   readonly log?: BusLog;
   /** The connection is gone for good (the server no longer accepts this identity). Not called by `close`. */
   readonly onFatal?: (error: Error) => void;
@@ -80,6 +82,8 @@ export class Connection {
       maxPingOut: 2,
       waitOnFirstConnect: true,
       noAsyncTraces: true,
+      // Handshake first: nobody between can talk us out of TLS.
+      ...(options.ca === undefined ? {} : { tls: { ca: options.ca, handshakeFirst: true } }),
       ...(options.seed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)) }),
     }).catch((error: unknown) => {
       throw new Error(`NATS at ${String(options.servers)} refused ${identity}: ${messageOf(error)}`, { cause: error });

@@ -21,6 +21,10 @@ interface Status {
   readonly grafana?: string;
   readonly kubeconfig?: string;
   readonly nodes?: readonly string[];
+  /** Where it joined; then it has no gateway and no database of its own. */
+  readonly memberOf?: string;
+  /** Socket of the Docker that pods run on. */
+  readonly docker?: string;
   readonly problems: readonly string[];
 }
 
@@ -45,6 +49,8 @@ export async function statusOf(home: Home): Promise<Status> {
     grafana: state.grafana,
     kubeconfig: home.kubeconfig,
     nodes: state.nodes,
+    ...(state.memberOf === undefined ? {} : { memberOf: state.memberOf }),
+    ...(state.docker === undefined ? {} : { docker: state.docker }),
   };
   if (!alive(state.supervisor)) {
     const left = leftovers(home);
@@ -54,6 +60,8 @@ export async function statusOf(home: Home): Promise<Status> {
   }
   const running = { ...about, running: true, pid: state.supervisor.pid };
   if (state.phase !== 'ready') return { ...running, state: 'starting', ready: false, problems: [`it is ${state.phase}`] };
+  // Whether it is well as a node is told by the cluster: kubectl get nodes there.
+  if (state.memberOf !== undefined) return { ...running, state: 'ready', ready: true, problems: [] };
   const client = new GatewayClient(state.gateway, home.token(() => ''));
   const problems = await Promise.all([client.problems(), clusterProblems(client, state.nodes)]).then(
     (both) => both.flat(),
@@ -62,11 +70,13 @@ export async function statusOf(home: Home): Promise<Status> {
   return { ...running, state: problems.length === 0 ? 'ready' : 'unwell', ready: problems.length === 0, problems };
 }
 
-function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems }: Status): string {
+function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker }: Status): string {
   const where = ` (${home})`;
   const lines = problems.map((problem) => `  ${problem}\n`).join('');
   if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up\n${lines}`;
   if (state === 'killed') return `Roundsman was killed${where}:\n${lines}`;
+  const pods = docker === undefined ? '  pods    cannot run here: no Docker\n' : `  pods    on ${docker}\n`;
+  if (memberOf !== undefined) return `This machine is node ${nodes?.[0]} of the cluster at ${memberOf}${where}: process ${pid} since ${startedAt}\n  NATS    ${nats}\n${pods}${lines}`;
   const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
-  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${lines}`;
+  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${lines}`;
 }

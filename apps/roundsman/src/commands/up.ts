@@ -1,170 +1,38 @@
-import { spawn } from 'node:child_process';
-import { closeSync, openSync, writeSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import { howToUse } from '../access.ts';
-import { Home, type State } from '../home.ts';
-import { endLeftovers } from '../leftovers.ts';
-import { holderOf, releaseHome, takeHome } from '../lock.ts';
-import { alive } from '../processes.ts';
-import { tail } from '../server-process.ts';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { Home } from '../home.ts';
+import { stay } from '../stay.ts';
 import { UserError } from '../user-error.ts';
 
 export interface UpOptions {
   readonly nodes: number;
+  readonly docker?: string;
+  readonly listen?: string;
   readonly detach?: boolean;
   readonly port?: number;
   readonly natsPort?: number;
   readonly postgresPort?: number;
 }
 
-/** Set for the process in the background: it reports over descriptor 3. */
-const backgroundMark = 'ROUNDSMAN_BACKGROUND';
-const inBackground = process.env[backgroundMark] === '1';
-// Its children are no supervisors.
-delete process.env[backgroundMark];
-/** Node flags of a supervisor: a small young generation. (With 1 MiB, or code favoured for size, idling costs twice the processor time.) */
-const supervisorFlags = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning'];
-
-type Progress = { say: string } | { ready: State } | { already: State } | { failed: string; hint?: string };
-type Tell = (progress: Progress) => void;
-
 export async function up(options: UpOptions): Promise<void> {
+  const { nodes, docker, listen, port, natsPort, postgresPort } = options;
+  if (listen !== undefined) checkAddress(listen);
   const home = new Home();
   home.create();
-  const tell = reporter(home);
-  for (;;) {
-    const running = await runningState(home);
-    if (running) return tell({ already: running });
-    if (options.detach && !inBackground) return await startInBackground(home, options);
-    // Undefined: the home is ours. Otherwise somebody was quicker, and may soon be ready.
-    if (takeHome(home) === undefined) return await runHere(home, options, tell);
-  }
-}
-
-/** To the terminal, or to the process that waits for us. */
-function reporter(home: Home): (progress: Progress) => void {
-  if (inBackground) {
-    return (progress) => {
-      try {
-        writeSync(3, `${JSON.stringify(progress)}\n`);
-        if (!('say' in progress)) closeSync(3);
-      } catch (error) {
-        // Whoever waited has gone: we go on.
-        if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
-      }
-    };
-  }
-  return (progress) => show(home, progress, '\nCtrl-C stops it.\n');
-}
-
-function show(home: Home, progress: Progress, last = ''): void {
-  if ('say' in progress) process.stderr.write(`${progress.say}\n`);
-  else if ('ready' in progress) process.stdout.write(`${readyLine(progress.ready)}\n${howToUse(home, progress.ready)}${last}`);
-  else if ('already' in progress) process.stdout.write(`Roundsman runs already (process ${progress.already.supervisor.pid}, ${count(progress.already.nodes.length, 'node')}).\n${howToUse(home, progress.already)}`);
-}
-
-/** Of a home that somebody has taken: waits until it is ready. Undefined when nobody has it. */
-async function runningState(home: Home): Promise<State | undefined> {
-  for (let told = false; ; ) {
-    const holder = holderOf(home);
-    if (!holder || !alive(holder)) return undefined;
-    const state = home.state();
-    if (state?.phase === 'ready' && state.supervisor.pid === holder.pid) return state;
-    if (!told) process.stderr.write(`Another process (${holder.pid}) is starting or stopping Roundsman in ${home.path}; waiting for it ...\n`);
-    told = true;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-/** The home is ours. */
-async function runHere(home: Home, options: UpOptions, tell: Tell): Promise<void> {
-  const { Supervisor } = await import('../supervisor.ts');
-  let ending: Promise<never> | undefined;
-  const end = (code: number): Promise<never> => (ending ??= stopAndExit(code));
-  const supervisor = new Supervisor({
-    home,
-    nodes: options.nodes,
-    ports: { gateway: options.port, nats: options.natsPort, postgres: options.postgresPort },
-    say: (text) => tell({ say: text }),
-    onFatal: (error) => {
-      process.stderr.write(`roundsman: ${error.message}; stopping\n`);
-      void end(1);
+  if (home.read('member.json') !== undefined) throw new UserError(`${home.path} is that of a machine that joined a cluster elsewhere`, 'Start it again with npx roundsman join, or set ROUNDSMAN_HOME to another folder.');
+  const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort]];
+  await stay(home, {
+    detach: options.detach === true,
+    command: ['up', '--detach', ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [String(flag), String(value)]))],
+    make: async (say, onFatal) => {
+      const { Supervisor } = await import('../supervisor.ts');
+      return new Supervisor({ home, nodes, docker, listen, ports: { gateway: port, nats: natsPort, postgres: postgresPort }, say, onFatal });
     },
   });
-  async function stopAndExit(code: number): Promise<never> {
-    const problem = await supervisor.stop().then(() => undefined, (error: unknown) => error as Error);
-    if (problem) process.stderr.write(`roundsman: did not stop cleanly: ${problem.message}\n`);
-    releaseHome(home);
-    process.exit(problem ? 1 : code);
-  }
-  let signals = 0;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      signals += 1;
-      // A terminal sends one to us and npm hands on another: only a person who insists gets the hard way.
-      if (signals === 1 && !options.detach) process.stderr.write('\nStopping ...\n');
-      if (signals > 4) process.exit(130);
-      void end(0);
-    });
-  }
-  for (const [event, words] of [['unhandledRejection', 'a promise was rejected and nobody handled it'], ['uncaughtException', 'an error was thrown and nobody caught it']] as const) {
-    process.on(event, (error: unknown) => {
-      supervisor.log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, words);
-      void end(1);
-    });
-  }
-  try {
-    const left = await endLeftovers(home);
-    if (left.length > 0) tell({ say: `Ended ${count(left.length, 'process')} that a killed Roundsman had left behind.` });
-    tell({ ready: await supervisor.start() });
-  } catch (error) {
-    releaseHome(home);
-    if (ending) return await ending;
-    const failure = error as Error;
-    if (!inBackground) throw new UserError(`cannot start: ${failure.message}`, failure instanceof UserError ? failure.hint : `See ${home.file('logs')}`, { cause: error });
-    tell({ failed: failure.message, ...(failure instanceof UserError && failure.hint ? { hint: failure.hint } : {}) });
-    process.exit(1);
-  }
 }
 
-async function startInBackground(home: Home, options: UpOptions): Promise<void> {
-  const logFile = home.file('logs', 'supervisor.log');
-  const log = openSync(logFile, 'a', 0o600);
-  const flags = [['--nodes', options.nodes], ['--port', options.port], ['--nats-port', options.natsPort], ['--postgres-port', options.postgresPort]];
-  const args = flags.flatMap(([flag, value]) => (value === undefined ? [] : [String(flag), String(value)]));
-  const child = spawn(process.execPath, [...supervisorFlags, fileURLToPath(new URL('../main.js', import.meta.url)), 'up', '--detach', ...args], {
-    detached: true,
-    stdio: ['ignore', log, log, 'pipe'],
-    cwd: '/',
-    env: { ...process.env, ROUNDSMAN_HOME: home.path, [backgroundMark]: '1' },
-  });
-  closeSync(log);
-  const interrupt = (): void => void child.kill('SIGTERM');
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
-  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
-  const pipe = child.stdio[3] as Readable;
-  for await (const line of createInterface({ input: pipe })) {
-    const progress = JSON.parse(line) as Progress;
-    if ('failed' in progress) {
-      await exited;
-      throw new UserError(`cannot start: ${progress.failed}`, progress.hint ?? `${home.file('logs', 'roundsman.log')} ends with:\n${tail(home.file('logs', 'roundsman.log'))}`);
-    }
-    show(home, progress);
-    if (!('say' in progress)) {
-      child.unref();
-      process.exit(0);
-    }
-  }
-  const code = await exited;
-  if (code === 0) throw new UserError('stopped before it was ready', undefined, { exitCode: 130 });
-  throw new UserError(`cannot start: the process in the background ended with code ${code}`, `${logFile} ends with:\n${tail(logFile)}`);
-}
-
-const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : thing.endsWith('s') ? 'es' : 's'}`;
-
-function readyLine(state: State): string {
-  const seconds = (Date.parse(state.readyAt ?? state.startedAt) - Date.parse(state.startedAt)) / 1000;
-  return `Roundsman is up: ${count(state.nodes.length, 'node')}, ready in ${seconds.toFixed(1)} s.`;
+function checkAddress(address: string): void {
+  const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address));
+  if (isIP(address) !== 0 && own.includes(address)) return;
+  throw new UserError(`--listen ${address}: this machine has no such address`, `It has ${own.join(', ')}.`, { exitCode: 2 });
 }

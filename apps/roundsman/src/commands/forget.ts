@@ -1,0 +1,22 @@
+import { GatewayClient, GatewayError } from '../gateway-client.ts';
+import { Home } from '../home.ts';
+import { removeMember } from '../join/members.ts';
+import { alive, signal } from '../processes.ts';
+import { UserError } from '../user-error.ts';
+
+/** Takes a machine that joined out of the cluster for good: its keys no longer open anything, its Node goes. */
+export async function forget(node: string): Promise<void> {
+  const home = new Home();
+  const state = home.state();
+  if (state === undefined || !removeMember(home, node)) throw new UserError(`no machine has joined as ${node}`, 'kubectl get nodes shows the nodes; those that npx roundsman up made itself are not forgotten.');
+  if (alive(state.supervisor) && state.phase === 'ready') {
+    signal(state.supervisor, 'SIGUSR2');
+    const gone = await new GatewayClient(state.gateway, home.token(() => '')).delete(`/api/v1/nodes/${node}`).then(() => true, (error: unknown) => {
+      if (error instanceof GatewayError && error.code === 404) return false;
+      throw error;
+    });
+    process.stdout.write(`${node} is no longer let in${gone ? ', and its Node is removed' : ''}. Containers that still run there end with: npx roundsman down --purge, on that machine.\n`);
+    return;
+  }
+  process.stdout.write(`${node} will not be let in when the cluster is started again.\n`);
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { request } from 'node:http';
+import { UserError } from './user-error.ts';
+
+/** Where Docker answers, or why it does not, in words that say what to do. */
+export type Docker = { readonly socket: string } | { readonly missing: string };
+
+const usual = '/var/run/docker.sock';
+const answerWithinMs = 5_000;
+
+/**
+ * The Docker that pods run on: `--docker` (a socket, or `off`), else DOCKER_HOST, else the usual socket. Throws when one that was
+ * asked for by name does not answer; a machine without any is fine.
+ */
+export async function findDocker(wanted: string | undefined, env: NodeJS.ProcessEnv = process.env): Promise<Docker> {
+  if (wanted === 'off') return { missing: 'it was switched off (--docker off)' };
+  const named = wanted ?? (env['DOCKER_HOST'] || undefined);
+  const socket = socketOf(named ?? usual);
+  if (socket === undefined) {
+    if (wanted !== undefined) throw new UserError(`--docker ${wanted}: only a socket on this machine can be used`, 'Give the path of the socket, such as /var/run/docker.sock, or off.');
+    return { missing: `DOCKER_HOST is ${named}, and only a socket on this machine (unix://…) can be used` };
+  }
+  const problem = await problemOf(socket);
+  if (problem === undefined) return { socket };
+  if (wanted !== undefined) throw new UserError(`Docker does not answer at ${socket}: ${problem}`, 'Start it, or leave --docker out to go on without containers.');
+  return { missing: `it does not answer at ${socket} (${problem}); install or start it (Debian, Ubuntu: apt-get install docker.io), then start Roundsman again` };
+}
+
+function socketOf(name: string): string | undefined {
+  if (name.startsWith('unix://')) return name.slice('unix://'.length);
+  return name.startsWith('/') ? name : undefined;
+}
+
+/** Why the daemon behind this socket does not answer. */
+function problemOf(socket: string): Promise<string | undefined> {
+  if (!existsSync(socket)) return Promise.resolve('there is no such socket');
+  return new Promise((resolve) => {
+    const asked = request({ socketPath: socket, path: '/_ping', timeout: answerWithinMs }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200 ? undefined : `it answers with HTTP ${response.statusCode}`);
+    });
+    asked.once('timeout', () => asked.destroy(new Error(`no answer within ${answerWithinMs / 1000} s`)));
+    asked.once('error', ({ message }) => resolve(message));
+    asked.end();
+  });
+}
