@@ -1,6 +1,7 @@
 import { resourceKey, storedKinds, taskKinds, taskLabels, taskResources, type AnyTask, type KubeObject, type Round, type Runner, type TaskKind } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
+import { controllerOf } from './owner.ts';
 
 /** What the controllers read: every stored kind. Kept by the standby too, so that it can take over at once. Objects in it are shared: never change them. */
 export class Caches {
@@ -76,7 +77,3 @@ export class Caches {
     return this.#store.get(resource, namespace, name);
   }
 }
-
-type OwnerReference = NonNullable<KubeObject['metadata']['ownerReferences']>[number];
-/** The reference to the one owner that manages it. */
-export const controllerOf = ({ metadata }: Pick<KubeObject, 'metadata'>): OwnerReference | undefined => metadata.ownerReferences?.find(({ controller }) => controller === true);
