@@ -41,14 +41,30 @@ rounds.v1.beat.n_1.r_2                         -      -       s         s       
 rounds.v1.beat.n_2.r_1                         -      -       s         s           s        s        -     -
 rounds.v1.node.n_1.cancel                      -      -       p         -           -        s        -     s
 rounds.v1.node.n_2.cancel                      -      -       p         -           -        s        -     -
+rounds.v1.node.n_1.pod                         p      -       -         -           -        s        s     -
+rounds.v1.node.n_1.stats                       -      p       -         -           -        s        s     -
+rounds.v1.node.n_1.pipe                        -      p       -         -           -        -        s     -
+rounds.v1.pipe.n_1.session.up                  -      p       -         -           -        -        s     -
+rounds.v1.pipe.n_1.session.down                -      s       -         -           -        -        p     -
+rounds.v1.node.n_2.pod                         p      -       -         -           -        s        -     -
+rounds.v1.node.n_2.stats                       -      p       -         -           -        s        -     -
+rounds.v1.node.n_2.pipe                        -      p       -         -           -        -        -     -
+rounds.v1.pipe.n_2.session.up                  -      p       -         -           -        -        -     -
+rounds.v1.pipe.n_2.session.down                -      s       -         -           -        -        -     -
 rounds.v1.dlq.WORK.runner-r_1.invalid          -      -       p         -           p        s        -     p
 rounds.v1.dlq.WORK.runner-r_2.invalid          -      -       p         -           p        s        -     -
 rounds.v1.dlq.RESULT.reporter.invalid          -      -       p         -           p        s        -     -
 rounds.v1.dlq.REPORT.x.invalid                 -      -       -         -           -        s        -     -
 rounds.v1.svc.intake.write                     s      p       p         p           p        -        -     -
-rounds.v1.svc.intake.get                       s      -       -         -           -        p        p     -
-rounds.v1.svc.intake.list                      s      -       -         -           -        p        p     -
-rounds.v1.svc.intake.changes                   s      -       -         -           -        p        p     -
+rounds.v1.svc.intake.get                       s      -       -         -           -        p        -     -
+rounds.v1.svc.intake.list                      s      -       -         -           -        p        -     -
+rounds.v1.svc.intake.changes                   s      -       -         -           -        p        -     -
+rounds.v1.svc.intake.node-pods.n_1             s      -       -         -           -        -        p     -
+rounds.v1.svc.intake.node-pods.n_2             s      -       -         -           -        -        -     -
+rounds.v1.svc.intake.node-write.n_1            s      -       -         -           -        -        p     -
+rounds.v1.svc.intake.node-write.n_2            s      -       -         -           -        -        -     -
+rounds.v1.svc.intake.node-materials.n_1        s      -       -         -           -        -        p     -
+rounds.v1.svc.intake.node-materials.n_2        s      -       -         -           -        -        -     -
 rounds.v1.svc.scheduler.materials.r_1          -      -       s         -           -        -        -     p
 rounds.v1.svc.scheduler.materials.r_2          -      -       s         -           -        -        -     -
 rounds.v1.svc.scheduler.materials.*            -      -       s         -           -        -        -     -
@@ -63,7 +79,7 @@ _INBOX.x                                       -      -       -         -       
 _INBOX_intake.x                                s      -       -         -           -        -        -     -
 _INBOX_runner-r_1.x                            -      -       -         -           -        -        -     s
 _INBOX_runner-r_2.x                            -      -       -         -           -        -        -     -
-$SRV.PING                                      s      -       s         -           s        p        -     -
+$SRV.PING                                      s      -       s         -           s        p        s     -
 $SRV.INFO.intake                               s      -       -         -           -        p        -     -
 $SRV.STATS.intake.id                           s      -       -         -           -        p        -     -
 $SYS.REQ.SERVER.PING                           -      -       -         -           -        -        -     -
@@ -182,7 +198,7 @@ describe('every role', () => {
     await at('intake').serve({ name: 'intake', version: '1.0.0', description: 'x' }, [endpoint(messages.get, () => node)]);
     await at('scheduler').serve({ name: 'scheduler', version: '1.0.0', description: 'x' }, [endpoint(messages.materials, () => ({}))]);
     await at('reporter').serve({ name: 'reporter', version: '1.0.0', description: 'x' }, [endpoint(messages.committed, ({ rounds }) => ({ committed: rounds }))]);
-    for (const name of ['agent-n.1', 'operator']) expect(await at(name).request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node);
+    expect(await at('operator').request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node);
     expect(await at('runner-r.1').request(messages.materials, { runner: 'r.1' }, { taskUid: 'u', round: 1 })).toEqual({});
     expect(await at('runner-r.1').request(messages.committed, { runner: 'r.1' }, { rounds: [] })).toEqual({ committed: [] });
 

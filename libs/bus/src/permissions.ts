@@ -41,8 +41,8 @@ export function permissionsOf(identity: Identity): Permissions {
   consumption(duties, mayPublish);
   management(duties, mayPublish);
   if (duties.operates === true) operation(mayPublish, maySubscribe);
-  // Requests may hold secrets; and who joins a group takes messages away from the service.
-  const denySubscribe = duties.operates === true ? [`${prefix}.svc.>`, `${prefix}.> *`] : [];
+  // Requests and streams to pods may hold secrets; and who joins a group takes messages away from the service.
+  const denySubscribe = duties.operates === true ? [`${prefix}.svc.>`, `${prefix}.node.*.pipe`, `${prefix}.pipe.>`, `${prefix}.> *`] : [];
   return { publish: [...publish].sort(), subscribe: [...subscribe].sort(), denySubscribe, responds: duties.serves !== undefined };
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { PipeItem } from '../pipe.ts';
 import { windowCost } from './credit.ts';
 import { PipeEnd } from './end.ts';
