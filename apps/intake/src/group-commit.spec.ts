@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError, compilePolicy } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
-import { admit, type WriteRequest } from './admit.ts';
+import { admit } from './admission/admit.ts';
+import type { WriteRequest } from './admission/outcome.ts';
 import { GroupCommit, largestBatch, largestBatchBytes, largestQueueBytes } from './group-commit.ts';
 import { State } from './state.ts';
 

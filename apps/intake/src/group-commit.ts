@@ -1,6 +1,6 @@
-import { ApiError, serviceUnavailable, type KubeObject } from '@roundsman/api';
+import { ApiError, resourceKey, serviceUnavailable, type KubeObject } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
-import type { Admitted, WriteRequest } from './admit.ts';
+import type { Admitted, WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
 
 /** Most writes in one transaction. */
@@ -19,6 +19,7 @@ export interface WriteReply {
 /** A write on its way: answered once the batch it belongs to is committed. */
 interface Entry {
   readonly write: WriteRequest;
+  readonly judge: () => Admitted;
   /** Of the object in the request. */
   readonly bytes: number;
   readonly resolve: (reply: WriteReply) => void;
@@ -26,7 +27,8 @@ interface Entry {
 }
 interface Judged extends Entry {
   readonly outcome: Admitted | ApiError;
-  readonly change?: Change;
+  /** What it leads to, in order; the last one is of the object that is answered. */
+  readonly changes: readonly Change[];
 }
 
 export interface GroupCommitPorts {
@@ -62,14 +64,14 @@ export class GroupCommit {
     this.#ports = ports;
   }
 
-  /** Resolves after the commit; rejects with the ApiError to answer. */
-  submit(write: WriteRequest): Promise<WriteReply> {
+  /** Resolves after the commit; rejects with the ApiError to answer. `judge`: by other rules than those for everybody. */
+  submit(write: WriteRequest, judge = (): Admitted => this.#ports.admit(write)): Promise<WriteReply> {
     if (this.#closed !== undefined) return Promise.reject(serviceUnavailable(this.#closed));
     if (this.#waiting.length >= longestQueue) return Promise.reject(serviceUnavailable(`${longestQueue} writes are waiting; try again`));
     const bytes = sizeOf(write.object);
     if (this.#waitingBytes + bytes > largestQueueBytes) return Promise.reject(serviceUnavailable(`${largestQueueBytes >> 20} MB of writes are waiting; try again`));
     const { promise, resolve, reject } = Promise.withResolvers<WriteReply>();
-    this.#waiting.push({ write, bytes, resolve, reject });
+    this.#waiting.push({ write, judge, bytes, resolve, reject });
     this.#waitingBytes += bytes;
     this.#wake();
     return promise;
@@ -95,29 +97,28 @@ export class GroupCommit {
       this.#waitingBytes -= entry.bytes;
       const judged = this.#judge(entry);
       this.#gathered.push(judged);
-      if (judged.change !== undefined) this.#gatheredBytes += writesAll(entry.write) ? entry.bytes : sizeOf(judged.change.object);
+      for (const { object } of judged.changes) this.#gatheredBytes += writesAll(entry.write) ? entry.bytes : sizeOf(object);
     }
     this.#waiting = this.#waiting.slice(taken);
   }
 
   #judge(entry: Entry): Judged {
     try {
-      const outcome = this.#ports.admit(entry.write);
-      if (outcome.type === undefined) return { ...entry, outcome };
-      const change = this.#changeOf(entry.write, outcome, outcome.type);
-      this.#state.admit(change);
-      return { ...entry, outcome, change };
+      const outcome = entry.judge();
+      const changes = [outcome.before, outcome].flatMap((one) => (one?.type === undefined ? [] : this.#changeOf(one, one.type)));
+      return { ...entry, outcome, changes };
     } catch (error) {
-      if (error instanceof ApiError) return { ...entry, outcome: error };
+      if (error instanceof ApiError) return { ...entry, outcome: error, changes: [] };
       // A fault of ours: this write gets it, the others of the batch must not.
-      return { ...entry, outcome: new ApiError('InternalError', `the write could not be judged: ${(error as Error).message}`) };
+      return { ...entry, outcome: new ApiError('InternalError', `the write could not be judged: ${(error as Error).message}`), changes: [] };
     }
   }
 
-  #changeOf({ resource }: WriteRequest, { object, namespace, name }: Admitted, type: Change['type']): Change {
+  #changeOf({ kind, object, namespace, name }: Admitted, type: Change['type']): Change {
+    const resource = resourceKey(kind);
     const version = this.#state.admittedHead + 1;
     object.metadata = { ...object.metadata, resourceVersion: String(version) };
-    return {
+    const change: Change = {
       type,
       version,
       previous: version - 1,
@@ -128,6 +129,8 @@ export class GroupCommit {
       uid: object.metadata.uid,
       object: object as unknown as Change['object'],
     };
+    this.#state.admit(change);
+    return change;
   }
 
   #send(): void {
@@ -144,7 +147,7 @@ export class GroupCommit {
   }
 
   async #commit(batch: readonly Judged[]): Promise<void> {
-    const changes = batch.flatMap(({ change }) => change ?? []);
+    const changes = batch.flatMap((judged) => judged.changes);
     if (changes.length > 0) {
       const begun = performance.now();
       try {
@@ -158,10 +161,10 @@ export class GroupCommit {
       this.#state.commit(changes);
       this.#ports.committed(changes, performance.now() - begun);
     }
-    for (const { write, outcome, change, resolve, reject } of batch) {
+    for (const { write, outcome, changes: own, resolve, reject } of batch) {
       if (outcome instanceof ApiError) reject(outcome);
       else resolve({ object: outcome.object, warnings: outcome.warnings });
-      this.#ports.settled(write, outcome, change?.version);
+      this.#ports.settled(write, outcome, own.at(-1)?.version);
     }
   }
 

@@ -1,14 +1,17 @@
-import { ApiError, serviceUnavailable, type Limits, type Policy } from '@roundsman/api';
-import { messages, ServiceError, type Bus, type Change, type Endpoint, type Subscription } from '@roundsman/bus';
+import { ApiError, type KubeObject, type Limits, type Policy } from '@roundsman/api';
+import { messages, type Bus, type Change, type Subscription } from '@roundsman/bus';
 import { commitChanges, loadState, trimHistory, type KeepHistory, type Leadership, type Store } from '@roundsman/store';
 import type { Logger } from 'pino';
-import { admit, type Admitted, type WriteRequest } from './admit.ts';
-import { GroupCommit, type WriteReply } from './group-commit.ts';
+import { admit } from './admission/admit.ts';
+import type { Admitted, AdmissionView, WriteRequest } from './admission/outcome.ts';
+import { endpointsOf } from './endpoints.ts';
+import { GroupCommit } from './group-commit.ts';
 import type { IntakeMetrics } from './metrics.ts';
 import { ensureNamespaces, NamespaceSweep } from './namespaces.ts';
-import * as reads from './reads.ts';
+import { Nodes } from './nodes.ts';
 import { State } from './state.ts';
 import { isInternal } from './users.ts';
+import { announcementOf } from './withheld.ts';
 
 export interface LeaderPorts {
   readonly bus: Bus;
@@ -18,17 +21,6 @@ export interface LeaderPorts {
   readonly limits: Limits;
   readonly policy: Policy;
   readonly keep: KeepHistory;
-}
-
-/** Their content never travels: who may see it reads it from the rows. */
-const withheld: ReadonlySet<string> = new Set(['secrets']);
-
-/** What is told of a change. Annotations would hold the content too (`kubectl apply` keeps a copy there). */
-function announcementOf(change: Change): Change {
-  if (!withheld.has(change.resource)) return change;
-  const { apiVersion, kind, metadata } = change.object;
-  const { name, namespace, uid, resourceVersion } = metadata;
-  return { ...change, object: { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion } }, withheld: true };
 }
 
 /** A transaction that takes longer is given up, and with it the leadership: its outcome is unknown. */
@@ -45,6 +37,9 @@ export class Term {
   readonly #state: State;
   readonly #group: GroupCommit;
   readonly #sweep: NamespaceSweep;
+  readonly #nodes: Nodes;
+  readonly #admitted = (...[resource, namespace, name]: Parameters<State['admitted']>): KubeObject | undefined => this.#state.admitted(resource, namespace, name);
+  readonly #list = (resource: string): KubeObject[] => this.#state.list(resource);
   readonly #broken = Promise.withResolvers<string>();
   #service: Subscription | undefined;
   #timers: NodeJS.Timeout[] = [];
@@ -69,13 +64,14 @@ export class Term {
     this.#state = state;
     this.#ports = ports;
     this.#group = new GroupCommit(state, {
-      admit: (write) => this.#admit(write),
+      admit: (write) => admit(write, this.#view()),
       commit: (changes) => this.#commit(changes),
       committed: (changes, tookMs) => this.#announce(changes, tookMs),
       settled: (write, outcome, version) => this.#settled(write, outcome, version),
       failed: (error) => this.#broken.resolve(`a commit failed: ${error.message}`),
     });
     this.#sweep = new NamespaceSweep(state, (write) => this.#group.submit(write), ports.log);
+    this.#nodes = new Nodes(state, ports.bus, ports.log);
     void leadership.lost.then((why) => {
       void this.#group.close(`this intake is no longer the leader: ${why}`);
       this.#broken.resolve(why);
@@ -89,7 +85,8 @@ export class Term {
 
   async #open(): Promise<void> {
     const { bus, metrics, log } = this.#ports;
-    this.#service = await bus.serve({ name: 'intake', version: '1.0.0', description: 'Admits, commits and announces every write of an object' }, this.#endpoints());
+    const ports = { state: this.#state, store: this.#ports.store, group: this.#group, nodes: this.#nodes, view: () => this.#view(), leading: () => this.#leadership.held };
+    this.#service = await bus.serve({ name: 'intake', version: '1.0.0', description: 'Admits, commits and announces every write of an object' }, endpointsOf(ports));
     metrics.leading(this.#state);
     log.info({ version: this.#state.head, objects: this.#state.counts().reduce((sum, [, count]) => sum + count, 0) }, 'leading');
     this.#sweep.start();
@@ -99,36 +96,10 @@ export class Term {
     this.#timers.push(trim);
   }
 
-  #endpoints(): Endpoint<never, unknown>[] {
-    const state = this.#state;
-    const answered =
-      <Q, A>(handle: (request: Q) => A | Promise<A>) =>
-      async (request: Q): Promise<A> => {
-        try {
-          if (!this.#leadership.held) throw serviceUnavailable('this intake is no longer the leader');
-          return await handle(request);
-        } catch (error) {
-          if (error instanceof ApiError) throw new ServiceError(error.code, error.message, error.status);
-          throw error;
-        }
-      };
-    const endpoints = [
-      { message: messages.write, handle: answered<WriteRequest, WriteReply>((write) => this.#group.submit(write)) },
-      { message: messages.get, handle: answered<Parameters<typeof reads.get>[1], unknown>((request) => reads.get(state, request)) },
-      { message: messages.list, handle: answered<Parameters<typeof reads.list>[1], unknown>((request) => reads.list(state, request)) },
-      { message: messages.changes, handle: answered<Parameters<typeof reads.changes>[1], unknown>((request) => reads.changes(this.#ports.store, request)) },
-    ];
-    return endpoints as unknown as Endpoint<never, unknown>[];
-  }
-
-  #admit(write: WriteRequest): Admitted {
-    return admit(write, {
-      admitted: (resource, namespace, name) => this.#state.admitted(resource, namespace, name),
-      list: (resource) => this.#state.list(resource),
-      limits: this.#ports.limits,
-      policy: this.#ports.policy,
-      now: Date.now(),
-    });
+  /** What writes are judged by: objects as admitted so far. */
+  #view(): AdmissionView {
+    const { limits, policy } = this.#ports;
+    return { admitted: this.#admitted, list: this.#list, limits, policy, now: Date.now() };
   }
 
   async #commit(changes: readonly Change[]): Promise<void> {
@@ -155,6 +126,7 @@ export class Term {
       }
     }
     metrics.committed(changes.length, tookMs);
+    this.#nodes.committed(changes);
     this.#sweep.committed(changes);
   }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '@roundsman/api';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Admitted, WriteRequest } from './admit.ts';
+import type { Admitted, WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
 
 /** What Prometheus is told about intake. */

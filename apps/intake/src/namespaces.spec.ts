@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { compilePolicy, serviceUnavailable, type KubeObject } from '@roundsman/api';
 import { eventually } from '@roundsman/testkit';
 import { pino } from 'pino';
-import { admit } from './admit.ts';
+import { admit } from './admission/admit.ts';
 import { GroupCommit } from './group-commit.ts';
 import { NamespaceSweep } from './namespaces.ts';
 import { State } from './state.ts';

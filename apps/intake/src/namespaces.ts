@@ -1,7 +1,8 @@
 import { builtInNamespaces } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import type { Logger } from 'pino';
-import { namespaceSweeper, type WriteRequest } from './admit.ts';
+import { namespaceSweeper } from './admission/deletion.ts';
+import type { WriteRequest } from './admission/outcome.ts';
 import type { WriteReply } from './group-commit.ts';
 import type { State } from './state.ts';
 

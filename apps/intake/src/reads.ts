@@ -4,6 +4,7 @@ import { Expired } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import type { z } from 'zod';
 import type { State } from './state.ts';
+import { announcementOf, refuseWithheld } from './withheld.ts';
 
 type Request<M extends keyof typeof messages> = (typeof messages)[M] extends { request: infer Q extends z.ZodType } ? z.output<Q> : never;
 type Reply<M extends keyof typeof messages> = (typeof messages)[M] extends { reply: infer A extends z.ZodType } ? z.output<A> : never;
@@ -12,6 +13,7 @@ type Reply<M extends keyof typeof messages> = (typeof messages)[M] extends { rep
 const pageBytes = 700_000;
 
 export function get(state: State, { resource, namespace, name }: Request<'get'>): Reply<'get'> {
+  refuseWithheld(resource, name);
   const object = state.get(resource, namespace, name);
   if (object === undefined) throw notFound(kindByResource.get(resource) ?? { plural: resource, group: '' }, name);
   return object as unknown as Reply<'get'>;
@@ -20,6 +22,7 @@ export function get(state: State, { resource, namespace, name }: Request<'get'>)
 /** `after` and `next` are `namespace/name` of the last object of a page. */
 export function list(state: State, { resource, namespace, labelSelector, limit, after }: Request<'list'>): Reply<'list'> {
   if (!kindByResource.has(resource)) throw new ApiError('NotFound', `the server could not find the requested resource (${resource})`);
+  refuseWithheld(resource);
   const requirements = parseLabelSelector(labelSelector ?? '');
   const keyed = state
     .list(resource)
@@ -42,8 +45,9 @@ export function list(state: State, { resource, namespace, labelSelector, limit, 
 
 const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** From Postgres, which has more than memory. */
+/** From Postgres, which has more than memory. Of a secret no more than that it changed. */
 export async function changes(store: Store, { since, resource, limit }: Request<'changes'>): Promise<Reply<'changes'>> {
+  if (resource !== undefined) refuseWithheld(resource);
   let page: { head: number; changes: Change[]; more: boolean };
   try {
     page = await store.changes(since, { limit, ...(resource !== undefined && { resource }) });
@@ -51,7 +55,8 @@ export async function changes(store: Store, { since, resource, limit }: Request<
     if (error instanceof Expired) throw expired(since, since);
     throw error;
   }
+  const told = page.changes.map(announcementOf);
   let bytes = 0;
-  const fitting = page.changes.findIndex((change, index) => (bytes += JSON.stringify(change).length) > pageBytes && index > 0);
-  return fitting < 0 ? page : { head: page.head, changes: page.changes.slice(0, fitting), more: true };
+  const fitting = told.findIndex((change, index) => (bytes += JSON.stringify(change).length) > pageBytes && index > 0);
+  return fitting < 0 ? { ...page, changes: told } : { head: page.head, changes: told.slice(0, fitting), more: true };
 }

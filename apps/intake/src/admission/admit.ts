@@ -1,40 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import {
-  alreadyExists, ApiError, badRequest, builtInNamespaces, conflict, decode, forbidden, invalid, kindByResource, metadataCauses, modified, notFound, viewOf,
-  type AdmissionContext, type Cause, type Kind, type KubeObject, type Limits, type ObjectMeta, type Policy, type StoredMeta,
+  alreadyExists, ApiError, badRequest, conflict, decode, forbidden, invalid, kindByResource, metadataCauses, modified, notFound, viewOf,
+  type AdmissionContext, type Cause, type Kind, type KubeObject, type ObjectMeta, type StoredMeta,
 } from '@roundsman/api';
-import type { Change, writeSchema } from '@roundsman/bus';
-import type { z } from 'zod';
-import { isInternal } from './users.ts';
-
-/** One write as it arrives. */
-export type WriteRequest = z.output<typeof writeSchema>;
-
-/** What admission looks at: objects as admitted so far, the configured limits. */
-export interface AdmissionView {
-  /** Objects as they will be when everything admitted before is committed. */
-  readonly admitted: (resource: string, namespace: string | undefined, name: string) => KubeObject | undefined;
-  readonly list: (resource: string) => readonly KubeObject[];
-  readonly limits: Limits;
-  readonly policy: Policy;
-  readonly now: number;
-}
-
-/** What a write leads to. Without `type` nothing changes: dry run, or the object is as wanted already. */
-export interface Admitted {
-  readonly type?: Change['type'];
-  readonly kind: Kind;
-  readonly namespace: string;
-  readonly name: string;
-  /** After the write; its resourceVersion is set when a version is given to the change. */
-  readonly object: KubeObject;
-  readonly warnings: string[];
-}
+import { isInternal } from '../users.ts';
+import { bind } from './binding.ts';
+import { endsWith, remove } from './deletion.ts';
+import { evict } from './eviction.ts';
+import { admitted, timestamp, unchanged, type Admitted, type AdmissionView, type WriteRequest } from './outcome.ts';
+import { completePod } from './pods.ts';
+import { onlyOneDefault } from './priority-classes.ts';
 
 type Body = Record<string, unknown>;
 /** Text that says something; anything else counts as not given. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+/** What new objects get from others, or may not be beside them. They may change the object. */
+const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView) => void>> = { pods: completePod, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
+
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Judges one write. Throws an ApiError when it is refused; changes nothing. */
@@ -51,6 +34,10 @@ export function admit(write: WriteRequest, view: AdmissionView): Admitted {
   const old = view.admitted(write.resource, write.namespace, name);
   if (old === undefined) throw notFound(kind, name);
   if (write.operation === 'delete') return remove(kind, old, write, view);
+  if (write.operation === 'bind' || write.operation === 'evict') {
+    if (write.resource !== 'pods') throw new ApiError('MethodNotAllowed', `${write.operation} is for pods`);
+    return write.operation === 'bind' ? bind(kind, old, write, view) : evict(kind, old, write, view);
+  }
   return change(kind, old, write, view);
 }
 
@@ -92,6 +79,7 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
   const decoded = decode(kind, body, write.fieldValidation);
   const { object } = decoded;
   const name = object.metadata.name ?? '';
+  completions[write.resource]?.(object, view);
   warnings.push(...decoded.warnings, ...judge(kind, object, undefined, viewName, view));
   const existing = view.admitted(write.resource, kind.namespaced ? object.metadata.namespace : undefined, name);
   if (existing !== undefined) {
@@ -99,7 +87,7 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
     throw alreadyExists(kind, name);
   }
   const { deletionTimestamp: _time, deletionGracePeriodSeconds: _grace, selfLink: _link, ...rest } = object.metadata;
-  const metadata = { ...rest, uid: randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: timestamp(view.now) };
+  const metadata: StoredMeta = { ...rest, uid: randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: timestamp(view.now) };
   return admitted(kind, 'ADDED', { ...object, metadata }, warnings, write);
 }
 
@@ -127,9 +115,8 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
     const desired = kind.generationOf ?? ((one: KubeObject): unknown => one.spec);
     if (!isDeepStrictEqual(desired(object), desired(old))) object.metadata.generation = old.metadata.generation + 1;
   }
-  const ended = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0 && !(kind.plural === 'namespaces' && kind.group === '');
-  if (ended) return admitted(kind, 'DELETED', object, warnings, write);
-  if (isDeepStrictEqual(object, old)) return { kind, namespace: old.metadata.namespace ?? '', name: old.metadata.name, object: old, warnings };
+  if (endsWith(kind, old.metadata, object.metadata)) return admitted(kind, 'DELETED', object, warnings, write);
+  if (isDeepStrictEqual(object, old)) return unchanged(kind, old, warnings);
   return admitted(kind, 'MODIFIED', object, warnings, write);
 }
 
@@ -169,26 +156,6 @@ function keptMetadata(kind: Kind, given: ObjectMeta, old: StoredMeta): StoredMet
   if (metadata.managedFields === undefined && old.managedFields !== undefined) metadata.managedFields = old.managedFields;
   return metadata;
 }
-
-function remove(kind: Kind, old: KubeObject, write: WriteRequest, view: AdmissionView): Admitted {
-  const { name, uid, resourceVersion } = old.metadata;
-  const { preconditions } = write;
-  if (preconditions?.uid !== undefined && preconditions.uid !== uid) throw conflict(kind, name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
-  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
-    throw conflict(kind, name, `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`);
-  }
-  const isNamespace = kind.plural === 'namespaces' && kind.group === '';
-  if (isNamespace && (builtInNamespaces as readonly string[]).includes(name)) throw forbidden(kind, name, 'this namespace may not be deleted');
-  // A namespace goes when it is empty: namespaces.ts empties it and then deletes it in its own name.
-  const waits = isNamespace ? write.user !== namespaceSweeper : (old.metadata.finalizers ?? []).length > 0;
-  if (!waits) return admitted(kind, 'DELETED', { ...old, metadata: { ...old.metadata } }, [], write);
-  if (old.metadata.deletionTimestamp !== undefined) return { kind, namespace: old.metadata.namespace ?? '', name, object: old, warnings: [] };
-  const metadata = { ...old.metadata, deletionTimestamp: timestamp(view.now), deletionGracePeriodSeconds: 0, generation: old.metadata.generation + 1 };
-  return admitted(kind, 'MODIFIED', { ...old, metadata, ...(isNamespace && { status: { phase: 'Terminating' } }) }, [], write);
-}
-
-/** The user in whose name emptied namespaces are removed. */
-export const namespaceSweeper = 'system:roundsman:intake/namespaces';
 
 function requireNamespace(kind: Kind, meta: ObjectMeta, view: AdmissionView): void {
   // An absent or malformed name is told by the rules of metadata.
@@ -243,35 +210,6 @@ function readAgain(kind: Kind, old: KubeObject): KubeObject | undefined {
   }
 }
 
-function admitted(kind: Kind, type: Change['type'], object: KubeObject, warnings: string[], write: WriteRequest): Admitted {
-  const { namespace = '', name } = object.metadata;
-  storable(kind, object);
-  return { ...(!write.dryRun && { type }), kind, namespace: kind.namespaced ? namespace : '', name, object, warnings };
-}
-
-/** Bytes of one object as JSON: it travels in one message together with what surrounds it. */
-const maxObjectBytes = 1_500_000;
-
-function storable(kind: Kind, object: KubeObject): void {
-  const text = JSON.stringify(object);
-  if (text.length > maxObjectBytes) throw new ApiError('RequestEntityTooLarge', `the object has ${text.length} bytes; the limit is ${maxObjectBytes}`);
-  // Postgres cannot read them in text, nor can most others. Escapes are rare, so the costly look is rarely needed.
-  if (/\\u(0000|d[89a-f])/.test(text)) refuseUnreadable(kind, object);
-}
-
-function refuseUnreadable(kind: Kind, object: KubeObject): void {
-  JSON.stringify(object, (key, value: unknown) => {
-    for (const part of [key, value]) {
-      if (typeof part !== 'string' || (!part.includes('\0') && part.isWellFormed())) continue;
-      throw badRequest(`${kind.kind} ${JSON.stringify(object.metadata.name)} cannot be stored: the text at ${JSON.stringify(key)} holds a NUL or half a character`);
-    }
-    return value;
-  });
-}
-
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 /** Five characters that spell no word, as Kubernetes appends to generated names. */
 const suffix = (): string => Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => letters[byte % letters.length]).join('');
-
-/** RFC 3339, whole seconds. */
-const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;

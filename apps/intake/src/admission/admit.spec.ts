@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ApiError, compilePolicy, resourceKey, kindByGvk, type KubeObject, type Limits } from '@roundsman/api';
-import { admit, type Admitted, type AdmissionView, type WriteRequest } from './admit.ts';
+import { admit } from './admit.ts';
+import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
 
 const limits: Limits = { maxQpsPerRunner: 1000, maxRequestsPerRound: 100_000, maxBodyBytes: 64 };
 const policy = compilePolicy({ denyEndpoints: [{ address: '127.0.0.1', port: 4222 }, { address: '127.0.0.1', port: 5432 }] });

@@ -1,0 +1,56 @@
+import type { KubeObject } from '@roundsman/api';
+import { messages, type Bus, type Change } from '@roundsman/bus';
+import type { Logger } from 'pino';
+import { ownPod } from './admission/from-node.ts';
+import { materialsOf, type Materials } from './materials.ts';
+import type { State } from './state.ts';
+
+type PodRequest = { readonly namespace: string; readonly name: string; readonly uid: string };
+
+const nodeOf = (pod: { readonly spec?: unknown }): string | undefined => (pod.spec as { nodeName?: string } | undefined)?.nodeName || undefined;
+
+/** What the agents of nodes are told, and what they may ask: the pods bound to their node and what those refer to. */
+export class Nodes {
+  readonly #state: State;
+  readonly #bus: Bus;
+  readonly #log: Logger;
+  /** Version of the last announcement to each node. */
+  readonly #told = new Map<string, number>();
+  /** What happened before this leader: older than anything an agent may still lack. */
+  readonly #begun: number;
+
+  constructor(state: State, bus: Bus, log: Logger) {
+    this.#state = state;
+    this.#bus = bus;
+    this.#log = log;
+    this.#begun = state.head;
+  }
+
+  /** Tells every committed change of a bound pod to its node. */
+  committed(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const node = change.resource === 'pods' ? nodeOf(change.object as { spec?: unknown }) : undefined;
+      if (node === undefined) continue;
+      const { type, version, object } = change;
+      try {
+        this.#bus.publish(messages.nodePod, { node }, { type, version, previousOfNode: this.#told.get(node) ?? 0, object });
+      } catch (error) {
+        // Of a node that cannot be a subject no agent can exist. The version counts all the same: who asks sees it.
+        this.#log.error({ err: error, version, node }, 'a pod could not be announced to its node');
+      }
+      this.#told.set(node, version);
+    }
+  }
+
+  pods(node: string, seen: number | undefined): { version: number; pods?: KubeObject[] } {
+    const version = this.#told.get(node) ?? this.#begun;
+    if (seen === version) return { version };
+    return { version, pods: this.#state.list('pods').filter((pod) => nodeOf(pod) === node) };
+  }
+
+  materials(node: string, asked: PodRequest): Materials {
+    const state = this.#state;
+    const pod = ownPod(node, asked, { admitted: (resource, namespace, name) => state.get(resource, namespace, name) });
+    return materialsOf(pod, (resource, name) => state.get(resource, asked.namespace, name));
+  }
+}
