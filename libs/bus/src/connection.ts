@@ -82,8 +82,8 @@ export class Connection {
       maxPingOut: 2,
       waitOnFirstConnect: true,
       noAsyncTraces: true,
-      // Handshake first: nobody between can talk us out of TLS.
-      ...(options.ca === undefined ? {} : { tls: { ca: options.ca, handshakeFirst: true } }),
+      // Handshake first: nobody between can talk us out of TLS. Without an authority plain, also where the server offers TLS.
+      tls: options.ca === undefined ? null : { ca: options.ca, handshakeFirst: true },
       ...(options.seed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)) }),
     }).catch((error: unknown) => {
       throw new Error(`NATS at ${String(options.servers)} refused ${identity}: ${messageOf(error)}`, { cause: error });
