@@ -68,6 +68,10 @@ export interface Kind {
   readonly validate?: (object: KubeObject, context: AdmissionContext) => { causes: Cause[]; warnings: string[] };
   /** What the server itself fills in before the schema is applied (Secret.stringData into data). Changes `object`, which is the caller's copy. */
   readonly prepare?: (object: Record<string, unknown>, old: KubeObject | undefined) => void;
+  /** Defaults that depend on other members, after the schema has filled in its own. Changes `object`; nothing when done again. */
+  readonly complete?: (object: KubeObject) => void;
+  /** Nulls in spec and status mean "absent", as clients of Kubernetes send them. */
+  readonly nullsAreAbsent?: boolean;
   /** Members of the spec (or whole top-level members) whose change bumps `metadata.generation`; default: `spec`. */
   readonly generationOf?: (object: KubeObject) => unknown;
   /** Only the product's own services may write it (a person may read and delete). */

@@ -1,19 +1,37 @@
 import { resourceKey, type Kind } from './kind.ts';
 import { appHttpHealthy } from './kinds/apphttphealthy.ts';
 import { configMap } from './kinds/configmap.ts';
+import { controllerRevision } from './kinds/controllerrevision.ts';
+import { cronJob } from './kinds/cronjob.ts';
+import { daemonSet } from './kinds/daemonset.ts';
+import { deployment } from './kinds/deployment.ts';
 import { event } from './kinds/event.ts';
+import { job } from './kinds/job.ts';
+import { lease } from './kinds/lease.ts';
+import { nodeMetrics, podMetrics } from './kinds/metrics.ts';
 import { namespace } from './kinds/namespace.ts';
 import { netDns } from './kinds/netdns.ts';
 import { netReach } from './kinds/netreach.ts';
 import { node } from './kinds/node.ts';
+import { pod } from './kinds/pod.ts';
+import { podDisruptionBudget } from './kinds/poddisruptionbudget.ts';
+import { priorityClass } from './kinds/priorityclass.ts';
+import { replicaSet } from './kinds/replicaset.ts';
 import { report } from './kinds/report.ts';
 import { round } from './kinds/round.ts';
 import { roundReport } from './kinds/roundreport.ts';
 import { runner } from './kinds/runner.ts';
 import { secret } from './kinds/secret.ts';
+import { serviceAccount } from './kinds/serviceaccount.ts';
+import { statefulSet } from './kinds/statefulset.ts';
 
 /** Every kind of the product. A new kind is its file and one line here. */
-export const kinds: readonly Kind[] = [netReach, appHttpHealthy, netDns, round, runner, report, roundReport, namespace, node, configMap, secret, event];
+export const kinds: readonly Kind[] = [
+  netReach, appHttpHealthy, netDns, round, runner, report, roundReport,
+  namespace, node, pod, configMap, secret, serviceAccount, event,
+  deployment, replicaSet, statefulSet, daemonSet, controllerRevision,
+  job, cronJob, podDisruptionBudget, priorityClass, lease, nodeMetrics, podMetrics,
+];
 
 /** By stored-resource key: `configmaps`, `netreaches.roundsman.io`. */
 export const kindByResource: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [resourceKey(kind), kind]));

@@ -8,7 +8,7 @@ import { unknownFields } from './unknown-fields.ts';
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 /** Which kind an object was sent for: a stored kind or a view of one. */
-type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema' | 'confidential'>;
+type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema' | 'confidential' | 'complete' | 'nullsAreAbsent'>;
 
 /** Checks that a body says it is of this kind (either may be left out, the path tells it); returns it with both set. */
 export function typed(kind: Shape, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -31,12 +31,38 @@ export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fi
     const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
     throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`);
   }
+  if (kind.nullsAreAbsent === true) for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
   const parsed = kind.schema.safeParse(value);
   if (!parsed.success) throw invalid({ ...kind, plural: '' }, nameOf(value), causesOf(parsed.error, value, kind.confidential));
   const object = parsed.data as KubeObject;
   dropNulls(object as unknown as Record<string, unknown>);
   dropNulls(object.metadata as unknown as Record<string, unknown>);
+  kind.complete?.(object);
   return { object, warnings: unknown.map((path) => `unknown field "${path}"`) };
+}
+
+/** The same without members that are null; itself when there are none. Nulls in lists are left for the schema to refuse. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object') return value;
+  if (value === null) return undefined;
+  if (Array.isArray(value)) {
+    let items: unknown[] | undefined;
+    for (let index = 0; index < value.length; index++) {
+      const item: unknown = value[index];
+      const kept = item === null ? item : withoutNulls(item);
+      if (kept !== item) (items ??= value.slice())[index] = kept;
+    }
+    return items ?? value;
+  }
+  let members: Record<string, unknown> | undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const kept = withoutNulls(member);
+    if (kept === member) continue;
+    members ??= { ...value };
+    if (kept === undefined) delete members[key];
+    else members[key] = kept;
+  }
+  return members ?? value;
 }
 
 function nameOf(value: Record<string, unknown>): string {

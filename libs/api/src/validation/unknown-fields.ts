@@ -1,7 +1,13 @@
 import type { z } from 'zod';
 
+/** Where a value stands: in the member or item `key` of what `parent` leads to. Written out only for what is found. */
+interface Place {
+  readonly parent: Place | undefined;
+  readonly key: string | number;
+}
+
 /** Collects the paths of members that a schema does not know. */
-type Walk = (value: unknown, path: string, found: string[]) => void;
+type Walk = (value: unknown, place: Place | undefined, found: string[]) => void;
 
 interface Def {
   readonly type: string;
@@ -27,10 +33,12 @@ export const memberPath = (path: string, key: string | number): string => {
   return path === '' ? key : `${path}.${key}`;
 };
 
+const pathOf = (place: Place | undefined): string => (place === undefined ? '' : memberPath(pathOf(place.parent), place.key));
+
 /** Paths of members in `value` that its schema does not name, in the order they stand: `spec.bogus`, `spec.target.header[0].x`. */
 export function unknownFields(schema: z.ZodType, value: unknown): string[] {
   const found: string[] = [];
-  walkOf(schema)?.(value, '', found);
+  walkOf(schema)?.(value, undefined, found);
   return found;
 }
 
@@ -46,19 +54,24 @@ function walkOf(schema: z.ZodType): Walk | null {
 
 function build(schema: z.ZodType, def: Def): Walk | null {
   if (def.type === 'object') return walkObject(def);
-  if (def.type === 'lazy') return (value, path, found) => walkOf(def.getter!())?.(value, path, found);
+  if (def.type === 'lazy') return (value, place, found) => walkOf(def.getter!())?.(value, place, found);
   if (def.type === 'union') return walkUnion(def.options!);
   if (def.innerType !== undefined) return walkOf(def.innerType);
   if (def.type === 'pipe') return walkOf(def.in!);
   if (def.type === 'array') {
     const element = walkOf(def.element!);
-    return element && ((value, path, found) => void (Array.isArray(value) && value.forEach((one, index) => element(one, memberPath(path, index), found))));
+    return (
+      element &&
+      ((value, parent, found) => {
+        if (Array.isArray(value)) for (let key = 0; key < value.length; key++) element(value[key], { parent, key }, found);
+      })
+    );
   }
   if (def.type === 'record') {
     const member = walkOf(def.valueType!);
     if (member === null) return null;
-    return (value, path, found) => {
-      if (isRecord(value)) for (const key of Object.keys(value)) member(value[key], memberPath(path, key), found);
+    return (value, parent, found) => {
+      if (isRecord(value)) for (const key of Object.keys(value)) member(value[key], { parent, key }, found);
     };
   }
   return null;
@@ -67,13 +80,13 @@ function build(schema: z.ZodType, def: Def): Walk | null {
 function walkObject({ shape, catchall }: Def): Walk {
   const members = new Map(Object.entries(shape!).map(([key, member]) => [key, walkOf(member)]));
   const open = catchall !== undefined && catchall._zod.def.type !== 'never';
-  return (value, path, found) => {
+  return (value, parent, found) => {
     if (!isRecord(value)) return;
     for (const key of Object.keys(value)) {
       const member = members.get(key);
       if (member === undefined) {
-        if (!open) found.push(memberPath(path, key));
-      } else member?.(value[key], memberPath(path, key), found);
+        if (!open) found.push(pathOf({ parent, key }));
+      } else member?.(value[key], { parent, key }, found);
     }
   };
 }
@@ -81,8 +94,8 @@ function walkObject({ shape, catchall }: Def): Walk {
 /** The option that fits decides; when none fits the schema's own message is what matters. */
 function walkUnion(options: readonly z.ZodType[]): Walk | null {
   if (options.every((option) => walkOf(option) === null)) return null;
-  return (value, path, found) => {
+  return (value, place, found) => {
     const option = options.find((candidate) => candidate.safeParse(value).success);
-    if (option !== undefined) walkOf(option)?.(value, path, found);
+    if (option !== undefined) walkOf(option)?.(value, place, found);
   };
 }

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { ageColumn, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import type { KubeObject } from '../meta.ts';
+import { objectOf } from './object.ts';
+
+export interface ControllerRevision extends Omit<KubeObject, 'spec' | 'status'> {
+  data?: Record<string, unknown> | undefined;
+  revision: number;
+}
+
+export const controllerRevision: Kind = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  singular: 'controllerrevision',
+  shortNames: [],
+  categories: [],
+  namespaced: true,
+  schema: objectOf('apps/v1', 'ControllerRevision', 'A state of a workload that can be gone back to', {
+    data: z.looseObject({}).optional().describe('The state'),
+    revision: z.number().int().describe('Number of the revision'),
+  }),
+  hasStatus: false,
+  columns: [nameColumn, ageColumn],
+  fieldSelectors: [],
+  generationOf: () => undefined,
+};

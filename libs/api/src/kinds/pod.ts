@@ -1,0 +1,37 @@
+import { ageColumn, nameColumn } from '../columns.ts';
+import type { Kind } from '../kind.ts';
+import type { KubeObject } from '../meta.ts';
+import { objectOf } from './object.ts';
+import { podSpecSchema, type PodSpec } from './pod/spec.ts';
+import { podStatusSchema, type PodStatus } from './pod/status.ts';
+
+const schema = objectOf('v1', 'Pod', 'Containers that run together on one node and share an address', {
+  spec: podSpecSchema.describe('What it is made of and where it may run'),
+  status: podStatusSchema.optional().describe('What was observed of it'),
+});
+export interface Pod extends KubeObject<PodSpec, PodStatus> {}
+
+export const pod: Kind = {
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  singular: 'pod',
+  shortNames: ['po'],
+  categories: ['all'],
+  namespaced: true,
+  schema,
+  nullsAreAbsent: true,
+  hasStatus: true,
+  columns: [nameColumn, ageColumn],
+  fieldSelectors: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'spec.hostNetwork', 'status.phase', 'status.podIP', 'status.podIPs', 'status.nominatedNodeName'],
+  graceful: { seconds: graceOf },
+  subresources: ['attach', 'binding', 'ephemeralcontainers', 'eviction', 'exec', 'log', 'portforward', 'resize'],
+};
+
+/** A pod on no node and one that has ended have nothing to finish. */
+function graceOf(object: KubeObject): number | undefined {
+  const { spec, status } = object as Pod;
+  if ((spec.nodeName ?? '') === '' || status?.phase === 'Succeeded' || status?.phase === 'Failed') return undefined;
+  return spec.terminationGracePeriodSeconds;
+}
