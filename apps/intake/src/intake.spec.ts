@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { builtInNamespaces } from '@roundsman/api';
 import { messages, ServiceError, Unreachable, type Bus, type Change, type Write } from '@roundsman/bus';
 import { ChangeFeed } from '@roundsman/reconcile';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
@@ -106,10 +107,11 @@ async function expectConsistent(): Promise<Change[]> {
 describe('writes', () => {
   it('make the first namespaces, once', async () => {
     await start();
-    expect((await store.list('namespaces')).items.map(({ metadata }) => metadata.name)).toEqual(['default', 'kube-system', 'roundsman-system']);
+    expect((await store.list('namespaces')).items.map(({ metadata }) => metadata.name)).toEqual([...builtInNamespaces].sort());
     await running.pop()!.stop();
     await start();
-    expect(await store.head()).toBe(3);
+    expect((await store.list('priorityclasses.scheduling.k8s.io')).items.map(({ metadata }) => metadata.name)).toEqual(['system-cluster-critical', 'system-node-critical']);
+    expect(await store.head()).toBe(builtInNamespaces.length + 2);
   });
   it('in great number at once have no gaps, and are announced in order', async () => {
     await start();
@@ -166,7 +168,7 @@ describe('writes', () => {
     await start();
     await write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 's' }, stringData: { password: 'hunter2' } } });
     await expect(write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 't' }, stringData: { password: 12345678 } } })).rejects.toMatchObject({ code: 422 });
-    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'write', user: 'ada', operation: 'create', resource: 'secrets', name: 's', version: 4 })));
+    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'write', user: 'ada', operation: 'create', resource: 'secrets', name: 's', version: builtInNamespaces.length + 3 })));
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|12345678|aHVudGVyMg/);
   });
   it('announces a secret without its content, and whoever may read the rows sees it whole', async () => {

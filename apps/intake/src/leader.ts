@@ -5,9 +5,10 @@ import type { Logger } from 'pino';
 import { admit } from './admission/admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './admission/outcome.ts';
 import { endpointsOf } from './endpoints.ts';
+import { ensureFirstObjects } from './first-objects.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { IntakeMetrics } from './metrics.ts';
-import { ensureNamespaces, NamespaceSweep } from './namespaces.ts';
+import { NamespaceSweep } from './namespaces.ts';
 import { Nodes } from './nodes.ts';
 import { State } from './state.ts';
 import { isInternal } from './users.ts';
@@ -44,12 +45,12 @@ export class Term {
   #service: Subscription | undefined;
   #timers: NodeJS.Timeout[] = [];
 
-  /** Rejects when the state cannot be read or the first namespaces cannot be written. */
+  /** Rejects when the state cannot be read or the first objects cannot be written. */
   static async begin(leadership: Leadership, ports: LeaderPorts): Promise<Term> {
     const state = new State(await loadState(leadership.client));
     const term = new Term(leadership, state, ports);
     try {
-      await ensureNamespaces(state, (write) => term.#group.submit(write));
+      await ensureFirstObjects(state, (write) => term.#group.submit(write));
       await term.#open();
     } catch (error) {
       // Endpoints of a term that never was must not answer beside those of the next one.

@@ -1,4 +1,3 @@
-import { builtInNamespaces } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import { namespaceSweeper } from './admission/deletion.ts';
@@ -9,12 +8,6 @@ import type { State } from './state.ts';
 type Submit = (write: WriteRequest) => Promise<WriteReply>;
 type Draft = Pick<WriteRequest, 'operation' | 'resource'> & Partial<WriteRequest>;
 const request = (write: Draft): WriteRequest => ({ fieldValidation: 'Strict', dryRun: false, user: namespaceSweeper, ...write });
-
-/** Makes the namespaces that every cluster has. */
-export async function ensureNamespaces(state: State, submit: Submit): Promise<void> {
-  const missing = builtInNamespaces.filter((name) => state.get('namespaces', undefined, name) === undefined);
-  await Promise.all(missing.map((name) => submit(request({ operation: 'create', resource: 'namespaces', name, object: { metadata: { name } } }))));
-}
 
 /** Deletions of one namespace that are under way together: few enough to leave the queue of writes to others. */
 const pageSize = 512;

@@ -72,7 +72,7 @@ export interface Kind {
   readonly complete?: (object: KubeObject) => void;
   /** Nulls in spec and status mean "absent", as clients of Kubernetes send them. */
   readonly nullsAreAbsent?: boolean;
-  /** Members of the spec (or whole top-level members) whose change bumps `metadata.generation`; default: `spec`. */
+  /** Members of the spec (or whole top-level members) whose change bumps `metadata.generation`; default: `spec`. Undefined: objects of this kind have no generation. */
   readonly generationOf?: (object: KubeObject) => unknown;
   /** Only the product's own services may write it (a person may read and delete). */
   readonly internal?: boolean;

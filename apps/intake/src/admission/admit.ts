@@ -88,8 +88,13 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
   }
   const { deletionTimestamp: _time, deletionGracePeriodSeconds: _grace, selfLink: _link, ...rest } = object.metadata;
   const metadata: StoredMeta = { ...rest, uid: randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: timestamp(view.now) };
+  // Where nothing is desired there is nothing to count.
+  if (desired(kind, object) === undefined) delete (metadata as ObjectMeta).generation;
   return admitted(kind, 'ADDED', { ...object, metadata }, warnings, write);
 }
+
+/** What `metadata.generation` counts the changes of; undefined for kinds without one. */
+const desired = (kind: Kind, object: KubeObject): unknown => (kind.generationOf === undefined ? (object.spec ?? {}) : kind.generationOf(object));
 
 function change(kind: Kind, old: KubeObject, write: WriteRequest, view: AdmissionView): Admitted {
   if (write.operation === 'updateStatus' && !kind.hasStatus) throw notFound(kind, `${write.name}/status`);
@@ -112,8 +117,7 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
   object.metadata = write.operation === 'updateStatus' ? old.metadata : keptMetadata(kind, object.metadata, old.metadata);
   if (write.operation === 'update') {
     warnings.push(...judge(kind, object, old, viewName, view));
-    const desired = kind.generationOf ?? ((one: KubeObject): unknown => one.spec);
-    if (!isDeepStrictEqual(desired(object), desired(old))) object.metadata.generation = old.metadata.generation + 1;
+    if (!isDeepStrictEqual(desired(kind, object), desired(kind, old))) object.metadata.generation = old.metadata.generation + 1;
   }
   if (endsWith(kind, old.metadata, object.metadata)) return admitted(kind, 'DELETED', object, warnings, write);
   if (isDeepStrictEqual(object, old)) return unchanged(kind, old, warnings);
@@ -140,6 +144,7 @@ function withStatusOf(body: Body, old: KubeObject): Body {
 function keptMetadata(kind: Kind, given: ObjectMeta, old: StoredMeta): StoredMeta {
   const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } = old;
   const metadata: StoredMeta = { ...given, name: old.name, uid, resourceVersion, generation, creationTimestamp };
+  if (generation === undefined) delete (metadata as ObjectMeta).generation;
   delete metadata.selfLink;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;

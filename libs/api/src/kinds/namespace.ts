@@ -34,6 +34,7 @@ export const namespace: Kind = {
   hasStatus: true,
   columns: [nameColumn, column('Status', 'string', 'Active or Terminating', (object) => textAt(object, 'status', 'phase') ?? null), ageColumn],
   fieldSelectors: ['status.phase'],
+  generationOf: () => undefined,
   prepare(object, old) {
     const metadata = object['metadata'] as { name?: string; labels?: Record<string, string> | null };
     // Anything else is left for the schema to refuse.

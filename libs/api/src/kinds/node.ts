@@ -114,4 +114,5 @@ export const node: Kind = {
     column('Container-Runtime', 'string', 'Container runtime', infoText('containerRuntimeVersion'), { wide: true }),
   ],
   fieldSelectors: ['spec.unschedulable'],
+  generationOf: () => undefined,
 };

@@ -2,8 +2,11 @@ import { ageColumn, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { objectOf } from './object.ts';
+import { completeOwnPodSpec } from './pod/defaults.ts';
+import { qosClassOf } from './pod/qos.ts';
 import { podSpecSchema, type PodSpec } from './pod/spec.ts';
-import { podStatusSchema, type PodStatus } from './pod/status.ts';
+import { podStatusSchema, type PodCondition, type PodStatus } from './pod/status.ts';
+import { completeTimes } from './workload/defaults.ts';
 
 const schema = objectOf('v1', 'Pod', 'Containers that run together on one node and share an address', {
   spec: podSpecSchema.describe('What it is made of and where it may run'),
@@ -22,12 +25,25 @@ export const pod: Kind = {
   namespaced: true,
   schema,
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'spec.hostNetwork', 'status.phase', 'status.podIP', 'status.podIPs', 'status.nominatedNodeName'],
+  generationOf: () => undefined,
   graceful: { seconds: graceOf },
   subresources: ['attach', 'binding', 'ephemeralcontainers', 'eviction', 'exec', 'log', 'portforward', 'resize'],
 };
+
+function complete(object: KubeObject): void {
+  const { spec, status } = object as Pod;
+  completeOwnPodSpec(spec);
+  // A new pod waits; its class never changes.
+  object.status = { phase: 'Pending', qosClass: qosClassOf(spec), ...status } satisfies PodStatus;
+  if (status?.conditions === undefined && (spec.schedulingGates ?? []).length > 0) (object as Pod).status!.conditions = [gated()];
+  completeTimes((object as Pod).status?.conditions, 'lastProbeTime', 'lastTransitionTime');
+}
+
+const gated = (): PodCondition => ({ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' });
 
 /** A pod on no node and one that has ended have nothing to finish. */
 function graceOf(object: KubeObject): number | undefined {
