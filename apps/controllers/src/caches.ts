@@ -1,4 +1,8 @@
-import { resourceKey, storedKinds, taskKinds, taskLabels, taskResources, type AnyTask, type KubeObject, type Round, type Runner, type TaskKind } from '@roundsman/api';
+import {
+  resourceKey, storedKinds, taskKinds, taskLabels, taskResources,
+  type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Job, type KubeObject, type Lease, type Node, type Pod, type PodDisruptionBudget,
+  type ReplicaSet, type Round, type Runner, type StatefulSet, type TaskKind,
+} from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import { controllerOf } from './owner.ts';
@@ -8,23 +12,23 @@ export class Caches {
   readonly tasks: Readonly<Record<TaskKind, Informer<AnyTask>>>;
   readonly rounds: Informer<Round>;
   readonly runners: Informer<Runner>;
-  readonly nodes: Informer;
+  readonly nodes: Informer<Node>;
   readonly events: Informer;
   /** Indexes: `node`, `namespace`, and `orphansIn` (namespace of those without a controller). */
-  readonly pods: Informer;
+  readonly pods: Informer<Pod>;
   /** Index: `namespace`, as of all workloads. */
-  readonly deployments: Informer;
+  readonly deployments: Informer<Deployment>;
   /** Index besides: `orphansIn`. */
-  readonly replicaSets: Informer;
-  readonly daemonSets: Informer;
-  readonly statefulSets: Informer;
-  readonly controllerRevisions: Informer;
-  readonly jobs: Informer;
-  readonly cronJobs: Informer;
-  readonly disruptionBudgets: Informer;
+  readonly replicaSets: Informer<ReplicaSet>;
+  readonly daemonSets: Informer<DaemonSet>;
+  readonly statefulSets: Informer<StatefulSet>;
+  readonly controllerRevisions: Informer<ControllerRevision & KubeObject>;
+  readonly jobs: Informer<Job>;
+  readonly cronJobs: Informer<CronJob>;
+  readonly disruptionBudgets: Informer<PodDisruptionBudget>;
   readonly namespaces: Informer;
   readonly serviceAccounts: Informer;
-  readonly leases: Informer;
+  readonly leases: Informer<Lease>;
   /** By resource key: `pods`, `deployments.apps`. All stored kinds. */
   readonly all: ReadonlyMap<string, Informer>;
   readonly #store: Pick<Store, 'get'>;
@@ -42,20 +46,20 @@ export class Caches {
     this.tasks = Object.fromEntries(taskKinds.map((kind) => [kind, cache<AnyTask>(taskResources[kind])])) as Record<TaskKind, Informer<AnyTask>>;
     this.rounds = cache<Round>('rounds.roundsman.io', [taskLabels.uid]);
     this.runners = cache<Runner>('runners.roundsman.io');
-    this.nodes = cache('nodes');
+    this.nodes = cache<Node>('nodes');
     this.events = cache('events');
-    this.pods = cache('pods', [], { namespace, orphansIn, node: ({ spec }) => (spec as { nodeName?: string }).nodeName });
-    this.deployments = cache('deployments.apps', [], { namespace });
-    this.replicaSets = cache('replicasets.apps', [], { namespace, orphansIn });
-    this.daemonSets = cache('daemonsets.apps', [], { namespace });
-    this.statefulSets = cache('statefulsets.apps', [], { namespace });
-    this.controllerRevisions = cache('controllerrevisions.apps', [], { namespace, orphansIn });
-    this.jobs = cache('jobs.batch', [], { namespace, orphansIn });
-    this.cronJobs = cache('cronjobs.batch', [], { namespace });
-    this.disruptionBudgets = cache('poddisruptionbudgets.policy', [], { namespace });
+    this.pods = cache<Pod>('pods', [], { namespace, orphansIn, node: ({ spec }) => spec.nodeName });
+    this.deployments = cache<Deployment>('deployments.apps', [], { namespace });
+    this.replicaSets = cache<ReplicaSet>('replicasets.apps', [], { namespace, orphansIn });
+    this.daemonSets = cache<DaemonSet>('daemonsets.apps', [], { namespace });
+    this.statefulSets = cache<StatefulSet>('statefulsets.apps', [], { namespace });
+    this.controllerRevisions = cache<ControllerRevision & KubeObject>('controllerrevisions.apps', [], { namespace, orphansIn });
+    this.jobs = cache<Job>('jobs.batch', [], { namespace, orphansIn });
+    this.cronJobs = cache<CronJob>('cronjobs.batch', [], { namespace });
+    this.disruptionBudgets = cache<PodDisruptionBudget>('poddisruptionbudgets.policy', [], { namespace });
     this.namespaces = cache('namespaces');
     this.serviceAccounts = cache('serviceaccounts');
-    this.leases = cache('leases.coordination.k8s.io');
+    this.leases = cache<Lease>('leases.coordination.k8s.io');
     for (const kind of storedKinds) if (!all.has(resourceKey(kind))) cache(resourceKey(kind));
     this.all = all;
   }

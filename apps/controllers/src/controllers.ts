@@ -13,6 +13,8 @@ import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
 import { taskStatus } from './tasks/task-controller.ts';
+import { deployments } from './workloads/deployment/deployment-controller.ts';
+import { replicaSets } from './workloads/replicaset/replicaset-controller.ts';
 
 /** Every loop of the cluster: a new controller is its folder and one line here. */
 const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
@@ -21,6 +23,8 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   oldRounds,
   nodeLifecycle,
   oldEvents,
+  replicaSets,
+  deployments,
 ];
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */

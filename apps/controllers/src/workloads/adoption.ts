@@ -11,28 +11,28 @@ export interface Claim<T extends KubeObject> {
   readonly selector: ObjectSelector;
   /** What is claimed: a cache with the index `orphansIn`. */
   readonly cache: Informer<T>;
-  /** Only of these; pods that have ended are not adopted, but stay owned. */
-  readonly adoptable?: (object: T) => boolean;
+  /** Others are left as they are: pods that have ended, for most workloads. */
+  readonly considered?: (object: T) => boolean;
 }
 
 /**
  * What an owner manages: its own as long as they match its selector (others are released), and orphans that match (they are adopted). An
  * owner that is being deleted adopts and releases nothing. Throws when an object changed meanwhile: look again.
  */
-export async function claimed<T extends KubeObject>({ caches, objects }: Pick<Deps, 'caches' | 'objects'>, { owner, owners, selector, cache, adoptable }: Claim<T>): Promise<T[]> {
+export async function claimed<T extends KubeObject>({ caches, objects }: Pick<Deps, 'caches' | 'objects'>, { owner, owners, selector, cache, considered = () => true }: Claim<T>): Promise<T[]> {
   const requirements = requirementsOf(selector);
   const matches = ({ metadata }: T): boolean => matchesLabels(requirements, metadata.labels);
   const ends = owner.metadata.deletionTimestamp !== undefined;
   const mine: T[] = [];
   for (const object of cache.byOwner(owner.metadata.uid)) {
-    if (!isControlledBy(object, owner)) continue;
+    if (!isControlledBy(object, owner) || !considered(object)) continue;
     if (matches(object)) mine.push(object);
     else if (!ends) await release(objects, cache, object, owner);
   }
   if (ends) return mine;
   const orphans = cache
     .by('orphansIn', owner.metadata.namespace ?? '')
-    .filter((object) => object.metadata.deletionTimestamp === undefined && matches(object) && adoptable?.(object) !== false);
+    .filter((object) => object.metadata.deletionTimestamp === undefined && matches(object) && considered(object));
   if (orphans.length === 0) return mine;
   // A cache may still show an owner that is gone: what it took would be collected.
   const { namespace, name, uid } = owner.metadata;
