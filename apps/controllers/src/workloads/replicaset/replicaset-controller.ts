@@ -1,9 +1,9 @@
-import type { Pod, ReplicaSet } from '@roundsman/api';
+import { isPodActive, type Pod, type ReplicaSet } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../../loop.ts';
-import { controllerOf } from '../../owner.ts';
+import { controllerOf, isControlledBy } from '../../owner.ts';
 import { claimed, ownersConcerned } from '../adoption.ts';
 import { inDeletionOrder } from '../deletion-order.ts';
-import { availableInMs, isActive } from '../pod-state.ts';
+import { availableInMs } from '../pod-state.ts';
 import { isNamespaceEnding, podFrom, Pods } from '../pods.ts';
 import { slowStart } from '../slow-start.ts';
 import { replicaSetStatusOf } from './replicaset-status.ts';
@@ -23,7 +23,7 @@ export function replicaSets(deps: Deps): LoopDefinition {
     const perNode = new Map<string, number>();
     for (const { metadata } of sets) {
       for (const pod of caches.pods.byOwner(metadata.uid)) {
-        if (isActive(pod)) perNode.set(pod.spec.nodeName ?? '', (perNode.get(pod.spec.nodeName ?? '') ?? 0) + 1);
+        if (isPodActive(pod)) perNode.set(pod.spec.nodeName ?? '', (perNode.get(pod.spec.nodeName ?? '') ?? 0) + 1);
       }
     }
     return (pod) => perNode.get(pod.spec.nodeName ?? '') ?? 0;
@@ -51,11 +51,11 @@ export function replicaSets(deps: Deps): LoopDefinition {
     async reconcile(key) {
       const replicaSet = byKey(caches.replicaSets, key);
       if (replicaSet === undefined) return undefined;
-      const claim = { owner: replicaSet, owners: caches.replicaSets, selector: replicaSet.spec.selector, cache: caches.pods, considered: isActive };
+      const claim = { owner: replicaSet, owners: caches.replicaSets, selector: replicaSet.spec.selector, cache: caches.pods, considered: isPodActive };
       let active = await claimed(deps, claim);
       const problem = replicaSet.metadata.deletionTimestamp === undefined ? await manage(replicaSet, active) : undefined;
       // The answers to what was just written are in the cache.
-      active = caches.pods.byOwner(replicaSet.metadata.uid).filter((pod) => isActive(pod) && controllerOf(pod)?.uid === replicaSet.metadata.uid);
+      active = caches.pods.byOwner(replicaSet.metadata.uid).filter((pod) => isPodActive(pod) && isControlledBy(pod, replicaSet));
       const nowMs = Date.now();
       await objects.updateStatus(caches.replicaSets, replicaSet, replicaSetStatusOf(replicaSet, active, problem, nowMs));
       if (problem !== undefined) throw problem;
