@@ -28,7 +28,7 @@ export type { ReplicaSet, ReplicaSetSpec, ReplicaSetStatus } from './kinds/repli
 export type { DaemonSet, DaemonSetSpec, DaemonSetStatus } from './kinds/daemonset.ts';
 export type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from './kinds/statefulset.ts';
 export type { ControllerRevision } from './kinds/controllerrevision.ts';
-export type { Job, JobCondition, JobSpec, JobStatus } from './kinds/job.ts';
+export type { Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec } from './kinds/job.ts';
 export type { CronJob, CronJobSpec, CronJobStatus } from './kinds/cronjob.ts';
 export type { PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus } from './kinds/poddisruptionbudget.ts';
 export type { PriorityClass } from './kinds/priorityclass.ts';

@@ -75,6 +75,9 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
   if (kind.namespaced) requireNamespace(kind, meta, view);
   const keepStatus = kind.hasStatus && isInternal(write.user);
   if (!keepStatus) delete body['status'];
+  // Some kinds put it into their labels (Job).
+  const uid = randomUUID();
+  meta.uid = uid;
   kind.prepare?.(body, undefined);
   const decoded = decode(kind, body, write.fieldValidation);
   const { object } = decoded;
@@ -87,7 +90,7 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
     throw alreadyExists(kind, name);
   }
   const { deletionTimestamp: _time, deletionGracePeriodSeconds: _grace, selfLink: _link, ...rest } = object.metadata;
-  const metadata: StoredMeta = { ...rest, uid: randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: timestamp(view.now) };
+  const metadata: StoredMeta = { ...rest, uid, resourceVersion: '', generation: 1, creationTimestamp: timestamp(view.now) };
   // Where nothing is desired there is nothing to count.
   if (desired(kind, object) === undefined) delete (metadata as ObjectMeta).generation;
   return admitted(kind, 'ADDED', { ...object, metadata }, warnings, write);

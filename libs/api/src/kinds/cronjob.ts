@@ -3,9 +3,10 @@ import { ageColumn, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { objectMetaSchema, type KubeObject } from '../meta.ts';
 import { message, requiredText, text, time, whole } from './fields.ts';
-import { jobSpecSchema, type JobSpec } from './job.ts';
+import { jobSpecSchema, type JobTemplateSpec } from './job.ts';
 import { objectOf } from './object.ts';
 import { objectReferenceSchema } from './pod/reference.ts';
+import { completeTemplate } from './workload/defaults.ts';
 import type { TemplateMeta } from './workload/template.ts';
 
 const batch = 'io.k8s.api.batch.v1';
@@ -27,7 +28,7 @@ const statusSchema = message(`${batch}.CronJobStatus`, 'State of a cron job', {
   lastScheduleTime: time('When a job was last started'),
   lastSuccessfulTime: time('When a job last succeeded'),
 });
-export type CronJobSpec = Omit<z.infer<typeof specSchema>, 'jobTemplate'> & { jobTemplate: { metadata: TemplateMeta; spec: JobSpec } };
+export type CronJobSpec = Omit<z.infer<typeof specSchema>, 'jobTemplate'> & { jobTemplate: { metadata: TemplateMeta; spec: JobTemplateSpec } };
 export type CronJobStatus = z.infer<typeof statusSchema>;
 export interface CronJob extends KubeObject<CronJobSpec, CronJobStatus> {}
 
@@ -45,8 +46,16 @@ export const cronJob: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: [],
   maxNameLength: 52,
 };
+
+function complete(object: KubeObject): void {
+  const { jobTemplate } = (object as CronJob).spec;
+  jobTemplate.metadata.creationTimestamp ??= null;
+  object.status ??= {};
+  completeTemplate(jobTemplate.spec.template);
+}

@@ -5,6 +5,7 @@ import type { KubeObject } from '../meta.ts';
 import { intOrStringSchema, message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { workloadCondition } from './workload/condition.ts';
+import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
 import { podTemplateSchema } from './workload/template.ts';
 
@@ -57,7 +58,16 @@ export const daemonSet: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: [],
 };
+
+function complete(object: KubeObject): void {
+  const { spec, status } = object as DaemonSet;
+  completeTemplate(spec.template);
+  if (spec.updateStrategy.type === 'RollingUpdate') spec.updateStrategy.rollingUpdate ??= { maxUnavailable: 1, maxSurge: 0 };
+  object.status = status ?? { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+  completeTimes(status?.conditions, 'lastTransitionTime');
+}

@@ -5,6 +5,7 @@ import type { KubeObject } from '../meta.ts';
 import { intOrStringSchema, message, shownTime, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { workloadCondition } from './workload/condition.ts';
+import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
 import { podTemplateSchema } from './workload/template.ts';
@@ -62,8 +63,17 @@ export const deployment: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: [],
   scale: replicasScale,
 };
+
+function complete(object: KubeObject): void {
+  const { spec, status } = object as Deployment;
+  completeTemplate(spec.template);
+  if (spec.strategy.type === 'RollingUpdate') spec.strategy.rollingUpdate ??= { maxUnavailable: '25%', maxSurge: '25%' };
+  object.status ??= {};
+  completeTimes(status?.conditions, 'lastUpdateTime', 'lastTransitionTime');
+}

@@ -5,6 +5,8 @@ import type { KubeObject } from '../meta.ts';
 import { flag, message, requiredText, shownTime, text, texts, time, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { workloadCondition } from './workload/condition.ts';
+import { completeTimes } from './workload/defaults.ts';
+import { chooseOwnPods, completeJobSpec } from './job/defaults.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
 import { podTemplateSchema } from './workload/template.ts';
 
@@ -36,7 +38,7 @@ const successPolicySchema = message(`${batch}.SuccessPolicy`, 'When an indexed j
 });
 
 export const jobSpecSchema = message(`${batch}.JobSpec`, 'Which pods are to run to their end', {
-  // Absent completions mean something else than one: any success is enough. Filled in afterwards (job/defaults.ts).
+  // No defaults here: only a job has them (job/defaults.ts), not what a CronJob makes its jobs from.
   parallelism: whole('How many pods may run at a time; 1 unless set'),
   completions: whole('How many pods must succeed'),
   activeDeadlineSeconds: whole('Seconds after which it is ended as failed'),
@@ -49,8 +51,8 @@ export const jobSpecSchema = message(`${batch}.JobSpec`, 'Which pods are to run 
   manualSelector: flag('Makes the server leave the selector alone'),
   template: podTemplateSchema.describe('What the pods are made from'),
   ttlSecondsAfterFinished: whole('Seconds after its end when it is removed'),
-  completionMode: z.enum(['Indexed', 'NonIndexed']).default('NonIndexed').describe('Indexed: each pod has a number'),
-  suspend: z.boolean().default(false).describe('While true it has no pods'),
+  completionMode: z.enum(['Indexed', 'NonIndexed']).optional().describe('Indexed: each pod has a number'),
+  suspend: flag('While true it has no pods'),
   podReplacementPolicy: z.enum(['Failed', 'TerminatingOrFailed']).optional().describe('When a pod is replaced: TerminatingOrFailed at once, Failed when it has ended'),
   managedBy: text('Controller that carries it out'),
 });
@@ -76,8 +78,10 @@ const statusSchema = message(`${batch}.JobStatus`, 'State of a job', {
     .optional()
     .describe('Pods that have ended and are not counted yet'),
 });
-/** What the server fills in is there once it is stored. */
-export type JobSpec = z.infer<typeof jobSpecSchema> & { parallelism: number; backoffLimit: number };
+/** What jobs are made from. */
+export type JobTemplateSpec = z.infer<typeof jobSpecSchema>;
+type Defaulted = 'parallelism' | 'backoffLimit' | 'completionMode' | 'suspend' | 'manualSelector' | 'podReplacementPolicy';
+export type JobSpec = Omit<JobTemplateSpec, Defaulted> & Required<Pick<JobTemplateSpec, Defaulted>>;
 export type JobStatus = z.infer<typeof statusSchema>;
 export type JobCondition = NonNullable<JobStatus['conditions']>[number];
 export interface Job extends KubeObject<JobSpec, JobStatus> {}
@@ -96,7 +100,19 @@ export const job: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: ['status.successful'],
 };
+
+function complete(object: KubeObject): void {
+  const { metadata, spec, status } = object as Job;
+  completeJobSpec(spec);
+  if (spec.manualSelector !== true) chooseOwnPods(object as Job);
+  // A job without labels has those of its pods.
+  const { labels } = spec.template.metadata;
+  if (Object.keys(metadata.labels ?? {}).length === 0 && Object.keys(labels ?? {}).length > 0) metadata.labels = { ...labels };
+  object.status ??= {};
+  completeTimes(status?.conditions, 'lastProbeTime', 'lastTransitionTime');
+}

@@ -37,13 +37,16 @@ export const pod: Kind = {
 function complete(object: KubeObject): void {
   const { spec, status } = object as Pod;
   completeOwnPodSpec(spec);
-  // A new pod waits; its class never changes.
-  object.status = { phase: 'Pending', qosClass: qosClassOf(spec), ...status } satisfies PodStatus;
-  if (status?.conditions === undefined && (spec.schedulingGates ?? []).length > 0) (object as Pod).status!.conditions = [gated()];
-  completeTimes((object as Pod).status?.conditions, 'lastProbeTime', 'lastTransitionTime');
+  object.status = status ?? newStatus(spec);
+  completeTimes(status?.conditions, 'lastProbeTime', 'lastTransitionTime');
 }
 
-const gated = (): PodCondition => ({ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' });
+function newStatus(spec: PodSpec): PodStatus {
+  const qosClass = qosClassOf(spec);
+  return (spec.schedulingGates ?? []).length === 0 ? { phase: 'Pending', qosClass } : { phase: 'Pending', conditions: [gated()], qosClass };
+}
+
+const gated = (): PodCondition => ({ type: 'PodScheduled', status: 'False', lastProbeTime: null, lastTransitionTime: null, reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' });
 
 /** A pod on no node and one that has ended have nothing to finish. */
 function graceOf(object: KubeObject): number | undefined {

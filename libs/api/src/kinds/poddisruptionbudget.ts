@@ -41,7 +41,12 @@ export const podDisruptionBudget: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: [],
 };
+
+function complete(object: KubeObject): void {
+  object.status ??= { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } satisfies PodDisruptionBudgetStatus;
+}

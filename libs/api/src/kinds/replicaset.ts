@@ -5,6 +5,7 @@ import type { KubeObject } from '../meta.ts';
 import { message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { workloadCondition } from './workload/condition.ts';
+import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
 import { podTemplateSchema } from './workload/template.ts';
@@ -42,8 +43,16 @@ export const replicaSet: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: ['status.replicas'],
   scale: replicasScale,
 };
+
+function complete(object: KubeObject): void {
+  const { spec, status } = object as ReplicaSet;
+  completeTemplate(spec.template);
+  object.status = status ?? { replicas: 0 };
+  completeTimes(status?.conditions, 'lastTransitionTime');
+}

@@ -6,6 +6,7 @@ import { intOrStringSchema, message, text, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { claimTemplateSchema } from './workload/claim.ts';
 import { workloadCondition } from './workload/condition.ts';
+import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
 import { podTemplateSchema } from './workload/template.ts';
@@ -74,8 +75,18 @@ export const statefulSet: Kind = {
     status: statusSchema.optional().describe('What was observed of it'),
   }),
   nullsAreAbsent: true,
+  complete,
   hasStatus: true,
   columns: [nameColumn, ageColumn],
   fieldSelectors: [],
   scale: replicasScale,
 };
+
+function complete(object: KubeObject): void {
+  const { spec, status } = object as StatefulSet;
+  completeTemplate(spec.template);
+  if (spec.updateStrategy.type === 'RollingUpdate') spec.updateStrategy.rollingUpdate ??= { partition: 0 };
+  for (const { metadata } of spec.volumeClaimTemplates ?? []) metadata.creationTimestamp ??= null;
+  object.status = status ?? { replicas: 0, availableReplicas: 0 };
+  completeTimes(status?.conditions, 'lastTransitionTime');
+}

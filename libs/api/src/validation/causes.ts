@@ -19,6 +19,7 @@ function causesOfIssue(issue: Issue, root: unknown, confidential: readonly strin
   if (value === undefined && issue.code !== 'unrecognized_keys') return [required(field, '')];
   switch (issue.code) {
     case 'invalid_type':
+      if (steps.at(-1) === 'hostPath' && typeof value === 'string') return [flattenedHostPath(field, value)];
       return [wrongType(field, value, typeNames[issue.expected] ?? issue.expected)];
     case 'invalid_value':
       return [notSupported(field, value, issue.values as unknown[])];
@@ -35,6 +36,12 @@ function causesOfIssue(issue: Issue, root: unknown, confidential: readonly strin
     default:
       return [invalidValue(field, value, issue.message)];
   }
+}
+
+/** The short spelling of small clusters; people who know it are shown the right one. */
+function flattenedHostPath(field: string, path: string): Cause {
+  const { message, ...cause } = wrongType(field, path, 'object');
+  return { ...cause, message: `${message}; write it as hostPath: {path: ${JSON.stringify(path)}}` };
 }
 
 const typeNames: Record<string, string> = { int: 'integer', record: 'object' };

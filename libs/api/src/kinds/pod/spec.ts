@@ -19,7 +19,7 @@ const schema = core('PodSpec', 'What a pod is made of and where it may run', {
   activeDeadlineSeconds: whole('Seconds after which it is ended as failed'),
   dnsPolicy: z.enum(['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None']).default('ClusterFirst').describe('Where names are resolved'),
   dnsConfig: podDnsConfigSchema.optional().describe('How names are resolved'),
-  enableServiceLinks: z.boolean().default(true).describe('Whether the environment names the services of the namespace'),
+  enableServiceLinks: flag('Whether the environment names the services of the namespace'),
   nodeName: text('The node it runs on; set by the scheduler'),
   nodeSelector: textMap('Labels that the node must have'),
   affinity: affinitySchema.optional().describe('Where it may and should be'),
