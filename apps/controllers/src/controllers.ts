@@ -14,6 +14,9 @@ import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
 import { taskStatus } from './tasks/task-controller.ts';
 import { deployments } from './workloads/deployment/deployment-controller.ts';
+import { expiredJobs } from './workloads/job/expired-jobs.ts';
+import { jobs } from './workloads/job/job-controller.ts';
+import { orphanedJobPods } from './workloads/job/orphaned-pods.ts';
 import { replicaSets } from './workloads/replicaset/replicaset-controller.ts';
 
 /** Every loop of the cluster: a new controller is its folder and one line here. */
@@ -25,6 +28,9 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   oldEvents,
   replicaSets,
   deployments,
+  jobs,
+  orphanedJobPods,
+  expiredJobs,
 ];
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */

@@ -43,11 +43,11 @@ export class Objects {
     return this.#write(cache, 'update', object);
   }
 
-  /** Only the status of this very object (same uid), whatever else has changed meanwhile; no write when it is so already. */
-  async updateStatus<T extends KubeObject>(cache: Informer<T>, object: T, status: unknown): Promise<T> {
+  /** Only the status of this very object (same uid), whatever else has changed meanwhile (`exact`: unless anything has, 409); no write when it is so already. */
+  async updateStatus<T extends KubeObject>(cache: Informer<T>, object: T, status: unknown, { exact = false } = {}): Promise<T> {
     if (isDeepStrictEqual(object.status, status)) return object;
-    const { name, namespace, uid } = object.metadata;
-    const draft = { apiVersion: object.apiVersion, kind: object.kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid }, spec: object.spec, status };
+    const { name, namespace, uid, resourceVersion } = object.metadata;
+    const draft = { apiVersion: object.apiVersion, kind: object.kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid, ...(exact ? { resourceVersion } : {}) }, spec: object.spec, status };
     return this.#write(cache, 'updateStatus', draft);
   }
 

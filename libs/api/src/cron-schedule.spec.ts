@@ -35,7 +35,7 @@ describe('the schedule of a CronJob', () => {
 
   it('says what is wrong with it', () => {
     expect(() => cronSchedule('* * * *')).toThrow('expected exactly 5 fields, found 4: [* * * *]');
-    expect(() => cronSchedule('61 * * * *')).toThrow(/out of range/);
+    expect(() => cronSchedule('61 * * * *')).toThrow(/Invalid value for minute: 61/);
     expect(() => cronSchedule('@every soon')).toThrow(/failed to parse duration/);
     expect(() => cronSchedule('* * * * *', 'Mars/Olympus')).toThrow();
   });

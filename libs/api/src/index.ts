@@ -51,6 +51,7 @@ export * from './round/verdict.ts';
 export { isOpenRound, ledgerOf, totalRounds, type AnyTask, type AnyTaskSpec, type Ledger } from './round/ledger.ts';
 export * from './round/report.ts';
 export * from './schedule.ts';
+export { cronSchedule, type CronSchedule } from './cron-schedule.ts';
 export * from './errors.ts';
 export { compilePolicy, defaultDenied, parseAddress, type Policy, type PolicySettings } from './policy.ts';
 export { ageOf, humanDuration, numberAt, textAt, valueAt } from './columns.ts';
