@@ -31,7 +31,7 @@ export const objectMetaSchema = z
     managedFields: z.array(z.looseObject({})).nullish().describe('Which manager set which fields'),
     selfLink: z.string().optional().describe('No longer set'),
   })
-  .describe('Standard metadata of an object');
+  .meta({ id: 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta', description: 'Standard metadata of an object' });
 /** Members that Kubernetes lets a client send as null are absent once stored. */
 export type ObjectMeta = { [K in keyof z.infer<typeof objectMetaSchema>]: Exclude<z.infer<typeof objectMetaSchema>[K], null> };
 

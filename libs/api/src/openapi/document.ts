@@ -3,10 +3,28 @@ import { kinds } from '../registry.ts';
 import { taskKinds } from '../round/work.ts';
 import { views } from '../views/registry.ts';
 import { pathsOf, refusalResponses, type ServedResource } from './paths.ts';
+import { formSchemas } from './subresources.ts';
 import { kindSchemas, metaSchemas } from './schemas.ts';
 
 const readOnly = ['get', 'list', 'watch'];
 const writable = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** What is sent to a part of an object, where that is not the object itself. */
+const subresourceKinds: Readonly<Record<string, string>> = {
+  attach: 'PodAttachOptions',
+  binding: 'Binding',
+  eviction: 'Eviction',
+  exec: 'PodExecOptions',
+  portforward: 'PodPortForwardOptions',
+};
+/** Streams are opened with get and, by old clients, with create. */
+const subresourceVerbs: Readonly<Record<string, readonly string[]>> = {
+  binding: ['create'],
+  ephemeralcontainers: ['get', 'patch', 'update'],
+  eviction: ['create'],
+  log: ['get'],
+  resize: ['get', 'patch', 'update'],
+};
 
 /** Every kind and view of the product with all that can be done with it. */
 export function allResources(): ServedResource[] {
@@ -18,6 +36,8 @@ export function allResources(): ServedResource[] {
       verbs: stored ? writable : readOnly,
       subresources: [
         ...(stored && kind.hasStatus ? [{ name: 'status', kind: kind.kind, verbs: ['get', 'patch', 'update'] }] : []),
+        ...(kind.scale === undefined ? [] : [{ name: 'scale', kind: 'Scale', verbs: ['get', 'patch', 'update'] }]),
+        ...(kind.subresources ?? []).map((name) => ({ name, kind: subresourceKinds[name] ?? kind.kind, verbs: subresourceVerbs[name] ?? ['create', 'get'] })),
         ...(isTask ? ['run', 'cancel'].map((name) => ({ name, kind: kind.kind, verbs: ['create'] })) : []),
       ],
     };
@@ -42,7 +62,7 @@ export function openApiDocument(groupVersion: string, served: readonly ServedRes
     security: [{ BearerToken: [] }],
     paths: Object.assign({}, ...own.map(pathsOf)) as Record<string, unknown>,
     components: {
-      schemas: Object.assign(metaSchemas(), ...own.map(({ kind }) => kindSchemas(kind))) as Record<string, unknown>,
+      schemas: Object.assign({}, ...own.map(({ kind, subresources }) => ({ ...kindSchemas(kind), ...formSchemas(subresources.map(({ name }) => name)) })), metaSchemas()) as Record<string, unknown>,
       responses: refusalResponses(),
       securitySchemes: { BearerToken: { type: 'http', scheme: 'bearer', description: 'The token that `roundsman up` writes into its kubeconfig' } },
     },

@@ -1,4 +1,5 @@
 import type { Kind } from '../kind.ts';
+import { streamed, subresourceForms, textual } from './subresources.ts';
 import { metaNames, reference, schemaName, type Schema } from './schemas.ts';
 
 /** A resource as it is served: what can be done with it, and the parts that have paths of their own. */
@@ -22,6 +23,17 @@ const writing = [
   query('fieldManager', { type: 'string', maxLength: 128, pattern: '^[ -~]*$' }, 'Who writes; recorded with the fields'),
   query('fieldValidation', { type: 'string', enum: ['Strict', 'Warn', 'Ignore'] }, 'What to do about unknown fields: refuse, warn, or drop them silently'),
   pretty,
+];
+const logging = [
+  query('container', text, 'Container to read of; needed where there are several'),
+  query('follow', flag, 'Go on while it is written'),
+  query('previous', flag, 'Of the container before it was last started again'),
+  query('tailLines', number, 'Only this many lines from the end'),
+  query('sinceSeconds', number, 'Only of the last seconds'),
+  query('sinceTime', text, 'Only from this time on, RFC 3339'),
+  query('timestamps', flag, 'A time before every line'),
+  query('limitBytes', number, 'At most this many bytes'),
+  query('stream', { type: 'string', enum: ['All', 'Stdout', 'Stderr'] }, 'Which output'),
 ];
 const listing = [
   query('labelSelector', text, 'Only objects with these labels: a=b,c!=d,e in (f,g),!h'),
@@ -67,10 +79,11 @@ class ResourcePaths {
   readonly #gvk: Record<string, string>;
   readonly #object: Schema;
 
-  constructor(kind: Kind) {
+  /** `form`: schema of what is read and written, where it is not the object itself. */
+  constructor(kind: Kind, form?: string) {
     this.#kind = kind;
     this.#gvk = { group: kind.group, version: kind.version, kind: kind.kind };
-    this.#object = reference(schemaName(kind));
+    this.#object = reference(form ?? schemaName(kind));
   }
 
   operation(verb: string, action: string, what: string, rest: Operation): Operation {
@@ -100,6 +113,12 @@ class ResourcePaths {
       requestBody: { required: true, content: content(this.#object) },
       responses: { 201: answer('Created', this.#object), ...refused(changing) },
     });
+  }
+
+  /** The log of a container, for one. */
+  text(name: string): Operation {
+    const responses = { 200: { description: 'The text, as long as it goes on with follow=true', content: { 'text/plain': { schema: text } } }, ...refused(reading) };
+    return this.operation('read', 'get', name, { description: `Reads the ${name} of a ${this.#kind.kind}`, parameters: logging, responses });
   }
 
   get(what: string): Operation {
@@ -151,6 +170,15 @@ class ResourcePaths {
   }
 
   action(name: string): Operation {
+    const form = subresourceForms[name];
+    if (form !== undefined) {
+      return this.operation('create', 'post', name, {
+        description: form.about,
+        parameters: writing,
+        requestBody: { required: true, content: content(reference(form.schema)) },
+        responses: { 201: answer('Done', reference(form.answer)), ...refused(changing) },
+      });
+    }
     return this.operation('create', 'post', name, {
       description: name === 'run' ? 'Starts one extra round now' : 'Ends the running round early',
       parameters: writing,
@@ -195,12 +223,14 @@ export function pathsOf({ kind, verbs, subresources }: ServedResource): Record<s
   };
   for (const { name, verbs: possible } of subresources) {
     // A stream has no answer to describe; docs tell how to follow it.
-    if (name === 'live') continue;
+    if (streamed.has(name)) continue;
+    const form = subresourceForms[name];
+    const part = form === undefined ? of : new ResourcePaths(kind, form.schema);
     paths[`${one}/${name}`] = {
       parameters: [...shared, nameParameter],
-      ...(possible.includes('get') && { get: of.get(name) }),
-      ...(possible.includes('update') && { put: of.replace(name) }),
-      ...(possible.includes('patch') && { patch: of.patch(name) }),
+      ...(possible.includes('get') && { get: textual.has(name) ? of.text(name) : part.get(name) }),
+      ...(possible.includes('update') && { put: part.replace(name) }),
+      ...(possible.includes('patch') && { patch: part.patch(name) }),
       ...(possible.includes('create') && { post: of.action(name) }),
     };
   }

@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { statusCodes } from '../errors.ts';
 import { apiVersionOf, type Kind } from '../kind.ts';
+import { deleteOptionsSchema } from '../kinds/requests/delete-options.ts';
 import { objectMetaSchema } from '../meta.ts';
 
 /** A JSON Schema as OpenAPI 3.0 has it. */
 export type Schema = { [member: string]: unknown };
 
-/** `io.roundsman.v1.NetReach`, `io.k8s.api.core.v1.Secret`: unique over all groups, as explain shows none of it. */
-export const schemaName = ({ group, version, kind }: Pick<Kind, 'group' | 'version' | 'kind'>): string =>
-  `${group === '' ? 'io.k8s.api.core' : group.split('.').reverse().join('.')}.${version}.${kind}`;
+/** `io.roundsman.v1.NetReach`, `io.k8s.api.core.v1.Secret`: unique over all groups. */
+export const schemaName = ({ group, version, kind }: Pick<Kind, 'group' | 'version' | 'kind'>): string => {
+  const [first = ''] = group.split('.');
+  const ofKubernetes = !group.includes('.') || group.endsWith('.k8s.io');
+  return `${ofKubernetes ? `io.k8s.api.${first || 'core'}` : group.split('.').reverse().join('.')}.${version}.${kind}`;
+};
 
 const metaPrefix = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 export const metaNames = {
@@ -20,16 +24,30 @@ export const metaNames = {
 } as const;
 export const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-/** From a zod schema, as a caller may write it: what has a default need not be given. */
-export function fromZod(schema: z.ZodType): Schema {
-  return tidy(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any', reused: 'inline' })) as Schema;
+/**
+ * From a zod schema, as a caller may write it: what has a default need not be given. What has a name of its own in the API
+ * stands beside it in `named` and is referred to.
+ */
+export function fromZod(schema: z.ZodType): { schema: Schema; named: Record<string, Schema> } {
+  const made = z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', unrepresentable: 'any', reused: 'inline' }) as Schema;
+  const { definitions = {}, id: _id, ...own } = made;
+  const named = definitions as Record<string, Schema>;
+  const tidied = Object.fromEntries(Object.entries(named).map(([name, one]) => [name, tidy(one, named) as Schema]));
+  return { schema: tidy(own, named) as Schema, named: tidied };
 }
 
-/** Whole numbers are int64, not bounded by what JavaScript can count; base64 is `byte`. */
-function tidy(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(tidy);
+const definition = '#/definitions/';
+
+/** Whole numbers are int64, not bounded by what JavaScript can count; base64 is `byte`; references lead to where documents keep schemas. */
+function tidy(value: unknown, named: Readonly<Record<string, Schema>>): unknown {
+  if (Array.isArray(value)) return value.map((item) => tidy(item, named));
   if (typeof value !== 'object' || value === null) return value;
-  const schema = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, tidy(member)])) as Schema;
+  const schema = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, tidy(member, named)])) as Schema;
+  const target = schema['$ref'];
+  if (typeof target === 'string' && target.startsWith(definition)) return reference(target.slice(definition.length));
+  // A member that says nothing more than what it refers to says that.
+  const [only] = (value as { allOf?: Schema[] }).allOf ?? [];
+  if (schema['description'] === undefined && typeof only?.['$ref'] === 'string') schema['description'] = named[only['$ref'].slice(definition.length)]?.['description'];
   if (schema['type'] === 'integer') {
     schema['format'] = 'int64';
     if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
@@ -50,13 +68,14 @@ function tidy(value: unknown): unknown {
 /** Schema of one object of a kind, and of a list of them. */
 export function kindSchemas(kind: Kind): Record<string, Schema> {
   const gvk = { group: kind.group, version: kind.version, kind: kind.kind };
-  const schema = fromZod(kind.schema);
+  const { schema, named } = fromZod(kind.schema);
   const properties = schema['properties'] as Record<string, Schema>;
   properties['metadata'] = { description: 'Standard metadata of an object', default: {}, allOf: [reference(metaNames.objectMeta)] };
   // The path tells both; a body may leave them out.
   const required = ((schema['required'] ?? []) as string[]).filter((name) => name !== 'apiVersion' && name !== 'kind');
   const { required: _required, ...rest } = schema;
   return {
+    ...named,
     [schemaName(kind)]: { ...rest, ...(required.length > 0 && { required }), 'x-kubernetes-group-version-kind': [gvk] },
     [`${schemaName(kind)}List`]: {
       type: 'object',
@@ -78,7 +97,7 @@ const text = (description: string): Schema => ({ type: 'string', description });
 /** Schemas that all groups use. */
 export function metaSchemas(): Record<string, Schema> {
   return {
-    [metaNames.objectMeta]: fromZod(objectMetaSchema),
+    [metaNames.objectMeta]: fromZod(objectMetaSchema).schema,
     [metaNames.listMeta]: {
       type: 'object',
       description: 'Metadata of a list',
@@ -122,24 +141,7 @@ export function metaSchemas(): Record<string, Schema> {
       },
       required: ['kind', 'apiVersion', 'status'],
     },
-    [metaNames.deleteOptions]: {
-      type: 'object',
-      description: 'How to delete',
-      properties: {
-        apiVersion: text('Version of this schema'),
-        kind: text('DeleteOptions'),
-        dryRun: { type: 'array', items: { type: 'string', enum: ['All'] }, description: 'All: check everything, change nothing' },
-        gracePeriodSeconds: { type: 'integer', format: 'int64', nullable: true, description: 'Taken, not used: objects here end at once' },
-        orphanDependents: { type: 'boolean', nullable: true, description: 'Taken, not used' },
-        propagationPolicy: { type: 'string', nullable: true, enum: ['Orphan', 'Background', 'Foreground', null], description: 'Taken; dependents are removed in the background' },
-        preconditions: {
-          type: 'object',
-          nullable: true,
-          description: 'Refuse unless they hold',
-          properties: { uid: text('UID the object must have'), resourceVersion: text('Version the object must have') },
-        },
-      },
-    },
+    [metaNames.deleteOptions]: fromZod(deleteOptionsSchema).schema,
     [metaNames.patch]: { type: 'object', description: 'The members to change; null removes one' },
   };
 }
