@@ -62,6 +62,8 @@ async function startProcess(wait: boolean): Promise<ChildProcess> {
   return child;
 }
 
+/** Objects that are there from the start: namespaces and the priorities of the system. */
+const first = builtInNamespaces.length + 2;
 const resource = 'netreaches.roundsman.io';
 const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, { user: 'system:roundsman:tester', ...request }) as never;
 const create = (name: string, more: Partial<Write> = {}) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more });
@@ -111,7 +113,7 @@ describe('writes', () => {
     await running.pop()!.stop();
     await start();
     expect((await store.list('priorityclasses.scheduling.k8s.io')).items.map(({ metadata }) => metadata.name)).toEqual(['system-cluster-critical', 'system-node-critical']);
-    expect(await store.head()).toBe(builtInNamespaces.length + 2);
+    expect(await store.head()).toBe(first);
   });
   it('in great number at once have no gaps, and are announced in order', async () => {
     await start();
@@ -126,9 +128,9 @@ describe('writes', () => {
     };
     await Promise.all(Array.from({ length: 60 }, (_, index) => lane(index)));
     const found = await expectConsistent();
-    expect(found).toHaveLength(3 + 60 * 13);
+    expect(found).toHaveLength(first + 60 * 13);
     await eventually(() => expect(heard).toHaveLength(60 * 13));
-    expect(heard).toEqual(found.slice(3));
+    expect(heard).toEqual(found.slice(first));
   });
   it('from one version: one wins, the others are told', async () => {
     await start();
@@ -168,7 +170,7 @@ describe('writes', () => {
     await start();
     await write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 's' }, stringData: { password: 'hunter2' } } });
     await expect(write({ operation: 'create', resource: 'secrets', namespace: 'default', user: 'ada', object: { metadata: { name: 't' }, stringData: { password: 12345678 } } })).rejects.toMatchObject({ code: 422 });
-    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'write', user: 'ada', operation: 'create', resource: 'secrets', name: 's', version: builtInNamespaces.length + 3 })));
+    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'write', user: 'ada', operation: 'create', resource: 'secrets', name: 's', version: first + 1 })));
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|12345678|aHVudGVyMg/);
   });
   it('announces a secret without its content, and whoever may read the rows sees it whole', async () => {
@@ -208,21 +210,21 @@ describe('reads on the bus', () => {
   it('give changes from a version, and 410 when they are trimmed', async () => {
     await start();
     for (let index = 0; index < 5; index++) await create(`c${index}`);
-    const page = await bus.request(messages.changes, {}, { since: 5, limit: 2 });
-    expect([page.head, page.more, page.changes.map(({ version }) => version)]).toEqual([8, true, [6, 7]]);
+    const page = await bus.request(messages.changes, {}, { since: first + 2, limit: 2 });
+    expect([page.head, page.more, page.changes.map(({ version }) => version)]).toEqual([first + 5, true, [first + 3, first + 4]]);
     const client = new Client({ connectionString: url });
     await client.connect();
-    await client.query('delete from roundsman.changes where version <= 6');
+    await client.query('delete from roundsman.changes where version <= $1', [first + 3]);
     await client.end();
-    await expect(bus.request(messages.changes, {}, { since: 5 })).rejects.toMatchObject({ code: 410, body: { reason: 'Expired' } });
-    expect((await bus.request(messages.changes, {}, { since: 6 })).changes).toHaveLength(2);
+    await expect(bus.request(messages.changes, {}, { since: first + 2 })).rejects.toMatchObject({ code: 410, body: { reason: 'Expired' } });
+    expect((await bus.request(messages.changes, {}, { since: first + 3 })).changes).toHaveLength(2);
   });
   it('tell the head in a beacon', async () => {
     await start();
     const heads: number[] = [];
     await bus.subscribe(messages.changeHead, {}, ({ payload }) => void heads.push(payload.version));
     await create('x');
-    await eventually(() => expect(heads).toContain(4));
+    await eventually(() => expect(heads).toContain(first + 1));
   });
 });
 
