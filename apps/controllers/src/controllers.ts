@@ -13,6 +13,7 @@ import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
 import { taskStatus } from './tasks/task-controller.ts';
+import { cronJobs } from './workloads/cronjob/cronjob-controller.ts';
 import { deployments } from './workloads/deployment/deployment-controller.ts';
 import { expiredJobs } from './workloads/job/expired-jobs.ts';
 import { jobs } from './workloads/job/job-controller.ts';
@@ -31,6 +32,7 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   jobs,
   orphanedJobPods,
   expiredJobs,
+  cronJobs,
 ];
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */
