@@ -88,11 +88,12 @@ export function parseFieldSelector(selector: string, kind: Pick<Kind, 'fieldSele
   });
 }
 
-/** Absent fields count as empty, as in Kubernetes. */
+/** Absent fields count as empty, absent flags as false, as in Kubernetes. */
 export function matchesFields(requirements: readonly FieldRequirement[], object: KubeObject): boolean {
   return requirements.every(({ path, equal, value }) => {
     const found = valueAt(object, ...path.split('.'));
-    const text = found === undefined || found === null ? '' : typeof found === 'object' ? JSON.stringify(found) : String(found as string | number | boolean);
+    const absent = value === 'true' || value === 'false' ? 'false' : '';
+    const text = found === undefined || found === null ? absent : typeof found === 'object' ? JSON.stringify(found) : String(found as string | number | boolean);
     return (text === value) === equal;
   });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { objectOf } from './object.ts';
@@ -23,7 +23,15 @@ export const controllerRevision: Kind = {
     revision: z.number().int().describe('Number of the revision'),
   }),
   hasStatus: false,
-  columns: [nameColumn, ageColumn],
+  columns: [nameColumn, column('Controller', 'string', 'Whose state it is', controllerText), column('Revision', 'string', 'Number of the revision', (object) => numberAt(object, 'revision') ?? 0), ageColumn],
   fieldSelectors: [],
   generationOf: () => undefined,
 };
+
+/** `daemonset.apps/name` */
+function controllerText(object: KubeObject): string {
+  const controller = (object.metadata.ownerReferences ?? []).find((owner) => owner.controller === true);
+  if (controller === undefined) return '<none>';
+  const group = controller.apiVersion.includes('/') ? `.${controller.apiVersion.split('/')[0]}` : '';
+  return `${controller.kind.toLowerCase()}${group}/${controller.name}`;
+}

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { ageColumn, ageOf, column, nameColumn, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { objectMetaSchema, type KubeObject } from '../meta.ts';
 import { message, requiredText, text, time, whole } from './fields.ts';
 import { jobSpecSchema, type JobTemplateSpec } from './job.ts';
 import { objectOf } from './object.ts';
 import { objectReferenceSchema } from './pod/reference.ts';
+import { containerColumns, selectorColumn } from './workload/columns.ts';
 import { completeTemplate } from './workload/defaults.ts';
 import type { TemplateMeta } from './workload/template.ts';
 
@@ -48,10 +49,25 @@ export const cronJob: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
+  columns: [
+    nameColumn,
+    column('Schedule', 'string', 'When jobs are started', (object) => textAt(object, 'spec', 'schedule') ?? ''),
+    column('Timezone', 'string', 'Zone that the schedule is meant in', (object) => textAt(object, 'spec', 'timeZone') ?? '<none>'),
+    column('Suspend', 'boolean', 'Whether no jobs are started', (object) => (valueAt(object, 'spec', 'suspend') === true ? 'True' : 'False')),
+    column('Active', 'integer', 'How many jobs run', (object) => (valueAt(object, 'status', 'active') as unknown[] | undefined)?.length ?? 0),
+    column('Last Schedule', 'string', 'Time since a job was last started', lastScheduleText),
+    ageColumn,
+    ...containerColumns(['spec', 'jobTemplate', 'spec', 'template']),
+    selectorColumn(['spec', 'jobTemplate', 'spec', 'selector']),
+  ],
   fieldSelectors: [],
   maxNameLength: 52,
 };
+
+function lastScheduleText(object: KubeObject, now: number): string {
+  const last = textAt(object, 'status', 'lastScheduleTime');
+  return last === undefined ? '<none>' : ageOf(last, now);
+}
 
 function complete(object: KubeObject): void {
   const { jobTemplate } = (object as CronJob).spec;

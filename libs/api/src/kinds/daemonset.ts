@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { ageColumn, column, nameColumn, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { intOrStringSchema, message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
+import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
 import { workloadCondition } from './workload/condition.ts';
 import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
@@ -60,9 +61,25 @@ export const daemonSet: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
+  columns: [
+    nameColumn,
+    column('Desired', 'integer', 'Nodes that should have a pod', counted('desiredNumberScheduled')),
+    column('Current', 'integer', 'Nodes that should have a pod and have one', counted('currentNumberScheduled')),
+    column('Ready', 'integer', 'Nodes whose pod is ready', counted('numberReady')),
+    column('Up-to-date', 'integer', 'Nodes whose pod is made from the present template', counted('updatedNumberScheduled')),
+    column('Available', 'integer', 'Nodes whose pod has been ready for minReadySeconds', counted('numberAvailable')),
+    column('Node Selector', 'string', 'Labels that the nodes must have', nodeSelectorText),
+    ageColumn,
+    ...containerColumns(),
+    selectorColumn(),
+  ],
   fieldSelectors: [],
 };
+
+function nodeSelectorText(object: KubeObject): string {
+  const labels = Object.entries((valueAt(object, 'spec', 'template', 'spec', 'nodeSelector') ?? {}) as Record<string, string>);
+  return labels.length === 0 ? '<none>' : labels.map(([key, value]) => `${key}=${value}`).sort().join(',');
+}
 
 function complete(object: KubeObject): void {
   const { spec, status } = object as DaemonSet;

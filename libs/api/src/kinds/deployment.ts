@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { intOrStringSchema, message, shownTime, whole } from './fields.ts';
 import { objectOf } from './object.ts';
+import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
 import { workloadCondition } from './workload/condition.ts';
 import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
@@ -65,7 +66,15 @@ export const deployment: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
+  columns: [
+    nameColumn,
+    column('Ready', 'string', 'How many pods are ready, of how many', (object) => `${counted('readyReplicas')(object)}/${numberAt(object, 'spec', 'replicas') ?? 0}`),
+    column('Up-to-date', 'string', 'Pods made from the present template', counted('updatedReplicas')),
+    column('Available', 'string', 'Pods that have been ready for minReadySeconds', counted('availableReplicas')),
+    ageColumn,
+    ...containerColumns(),
+    selectorColumn(),
+  ],
   fieldSelectors: [],
   scale: replicasScale,
 };

@@ -41,6 +41,18 @@ const schema = objectOf('v1', 'Event', 'Something that happened to an object', {
 const lastSeen = (event: KubeObject): unknown =>
   valueAt(event, 'series', 'lastObservedTime') ?? valueAt(event, 'lastTimestamp') ?? valueAt(event, 'eventTime') ?? valueAt(event, 'firstTimestamp') ?? event.metadata.creationTimestamp;
 
+function objectText(event: KubeObject): string {
+  const kind = (textAt(event, 'involvedObject', 'kind') ?? '').toLowerCase();
+  const name = textAt(event, 'involvedObject', 'name') ?? '';
+  return name === '' ? kind : `${kind}/${name}`;
+}
+
+function sourceText(event: KubeObject): string {
+  const component = textAt(event, 'source', 'component') || textAt(event, 'reportingComponent') || '';
+  const instance = textAt(event, 'source', 'host') || textAt(event, 'reportingInstance') || '';
+  return instance === '' ? component : `${component}, ${instance}`;
+}
+
 export const event: Kind = {
   group: '',
   version: 'v1',
@@ -54,12 +66,12 @@ export const event: Kind = {
   hasStatus: false,
   columns: [
     column('Last Seen', 'string', 'Time since it was last seen', (object, now) => ageOf(lastSeen(object), now)),
-    column('Type', 'string', 'Normal or Warning', (object) => textAt(object, 'type') ?? null),
-    column('Reason', 'string', 'One word why', (object) => textAt(object, 'reason') ?? null),
-    column('Object', 'string', 'What it happened to', (object) => `${(textAt(object, 'involvedObject', 'kind') ?? '').toLowerCase()}/${textAt(object, 'involvedObject', 'name') ?? ''}`),
+    column('Type', 'string', 'Normal or Warning', (object) => textAt(object, 'type') ?? ''),
+    column('Reason', 'string', 'One word why', (object) => textAt(object, 'reason') ?? ''),
+    column('Object', 'string', 'What it happened to', objectText),
+    column('Subobject', 'string', 'Part of the object', (object) => textAt(object, 'involvedObject', 'fieldPath') ?? '', { wide: true }),
+    column('Source', 'string', 'Who saw it', sourceText, { wide: true }),
     column('Message', 'string', 'What happened', (object) => (textAt(object, 'message') ?? '').trim()),
-    column('Subobject', 'string', 'Part of the object', (object) => textAt(object, 'involvedObject', 'fieldPath') ?? null, { wide: true }),
-    column('Source', 'string', 'Who saw it', (object) => textAt(object, 'source', 'component') ?? textAt(object, 'reportingComponent') ?? null, { wide: true }),
     column('First Seen', 'string', 'Time since it was first seen', (object, now) => ageOf(valueAt(object, 'firstTimestamp') ?? valueAt(object, 'eventTime'), now), { wide: true }),
     column('Count', 'integer', 'How often it was seen', (object) => numberAt(object, 'series', 'count') ?? numberAt(object, 'count') ?? 1, { wide: true }),
     column('Name', 'string', 'Name of the event', (object) => object.metadata.name, { wide: true, format: 'name' }),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { flag, message, requiredText, shownTime, text, texts, time, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { workloadCondition } from './workload/condition.ts';
 import { completeTimes } from './workload/defaults.ts';
+import { jobColumns } from './job/columns.ts';
 import { chooseOwnPods, completeJobSpec } from './job/defaults.ts';
 import { labelSelectorSchema } from './workload/selector.ts';
 import { podTemplateSchema } from './workload/template.ts';
@@ -102,8 +102,8 @@ export const job: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
-  fieldSelectors: ['status.successful'],
+  columns: jobColumns,
+  fieldSelectors: [],
 };
 
 function complete(object: KubeObject): void {

@@ -71,14 +71,17 @@ const schema = objectOf('v1', 'Node', 'One node of the cluster, real or virtual'
 function statusText(node: KubeObject): string {
   const conditions = valueAt(node, 'status', 'conditions');
   const ready = Array.isArray(conditions) ? conditions.find((condition) => textAt(condition, 'type') === 'Ready') : undefined;
-  const state = { True: 'Ready', False: 'NotReady' }[textAt(ready, 'status') ?? ''] ?? 'Unknown';
+  const state = ready === undefined ? 'Unknown' : textAt(ready, 'status') === 'True' ? 'Ready' : 'NotReady';
   return valueAt(node, 'spec', 'unschedulable') === true ? `${state},SchedulingDisabled` : state;
 }
 
 const roleLabel = 'node-role.kubernetes.io/';
 function rolesText(node: KubeObject): string {
-  const roles = Object.keys(node.metadata.labels ?? {}).filter((key) => key.startsWith(roleLabel) && key.length > roleLabel.length);
-  return roles.length === 0 ? '<none>' : roles.map((key) => key.slice(roleLabel.length)).sort().join(',');
+  const labels = node.metadata.labels ?? {};
+  const roles = new Set(Object.keys(labels).filter((key) => key.startsWith(roleLabel) && key.length > roleLabel.length).map((key) => key.slice(roleLabel.length)));
+  // The older form of the same.
+  if (labels['kubernetes.io/role']) roles.add(labels['kubernetes.io/role']);
+  return roles.size === 0 ? '<none>' : [...roles].sort().join(',');
 }
 
 function addressText(type: string): (node: KubeObject) => string {

@@ -1,7 +1,7 @@
-import { ageColumn, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { objectOf } from './object.ts';
+import { podColumns } from './pod/columns.ts';
 import { completeOwnPodSpec } from './pod/defaults.ts';
 import { qosClassOf } from './pod/qos.ts';
 import { podSpecSchema, type PodSpec } from './pod/spec.ts';
@@ -27,7 +27,7 @@ export const pod: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
+  columns: podColumns,
   fieldSelectors: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'spec.hostNetwork', 'status.phase', 'status.podIP', 'status.podIPs', 'status.nominatedNodeName'],
   generationOf: () => undefined,
   graceful: { seconds: graceOf },

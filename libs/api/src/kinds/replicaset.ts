@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
+import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
 import { workloadCondition } from './workload/condition.ts';
 import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
@@ -45,7 +46,15 @@ export const replicaSet: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
+  columns: [
+    nameColumn,
+    column('Desired', 'integer', 'How many pods are wanted', (object) => numberAt(object, 'spec', 'replicas') ?? 0),
+    column('Current', 'integer', 'How many there are', counted('replicas')),
+    column('Ready', 'integer', 'How many are ready', counted('readyReplicas')),
+    ageColumn,
+    ...containerColumns(),
+    selectorColumn(),
+  ],
   fieldSelectors: ['status.replicas'],
   scale: replicasScale,
 };

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { intOrStringSchema, message, text, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { claimTemplateSchema } from './workload/claim.ts';
+import { containerColumns, counted } from './workload/columns.ts';
 import { workloadCondition } from './workload/condition.ts';
 import { completeTemplate, completeTimes } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
@@ -77,7 +78,12 @@ export const statefulSet: Kind = {
   nullsAreAbsent: true,
   complete,
   hasStatus: true,
-  columns: [nameColumn, ageColumn],
+  columns: [
+    nameColumn,
+    column('Ready', 'string', 'How many pods are ready, of how many', (object) => `${counted('readyReplicas')(object)}/${numberAt(object, 'spec', 'replicas') ?? 0}`),
+    ageColumn,
+    ...containerColumns(),
+  ],
   fieldSelectors: [],
   scale: replicasScale,
 };
