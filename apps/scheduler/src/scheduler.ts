@@ -4,18 +4,23 @@ import { Replica } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore } from '@roundsman/store';
 import { Gauge } from 'prom-client';
+import { PodCaches } from './pods/caches.ts';
+import { leadPods } from './pods/lead.ts';
+import { PodMetrics } from './pods/metrics.ts';
 import { Caches } from './rounds/caches.ts';
 import { leadRounds } from './rounds/lead.ts';
 import { materialsEndpoint } from './rounds/materials.ts';
 import { RoundMetrics } from './rounds/metrics.ts';
 import type { Settings } from './settings.ts';
 
-/** Due rounds to runners. Every instance keeps the caches and serves materials; only the leader makes rounds and sends work. */
+/** Due rounds to runners, pods to nodes. Every instance keeps the caches and serves materials; only the leader decides. */
 export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #context: ServiceContext<Settings>;
   readonly #replica: Replica;
   readonly #rounds: Caches;
   readonly #roundMetrics: RoundMetrics;
+  readonly #pods: PodCaches;
+  readonly #podMetrics: PodMetrics;
   #served: Subscription | undefined;
 
   constructor(context: ServiceContext<Settings>) {
@@ -35,6 +40,8 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
     this.#replica = replica;
     this.#rounds = new Caches(store, replica);
     this.#roundMetrics = new RoundMetrics(metrics);
+    this.#pods = new PodCaches(store, replica);
+    this.#podMetrics = new PodMetrics(metrics);
     void new Gauge({
       name: 'roundsman_scheduler_leading',
       help: '1 while this instance leads',
@@ -47,7 +54,7 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
 
   async onApplicationBootstrap(): Promise<void> {
     await this.#replica.start();
-    this.#served = await this.#context.bus.serve({ name: 'scheduler', version: '0.1.0', description: 'Due rounds to runners' }, [materialsEndpoint(this.#rounds)]);
+    this.#served = await this.#context.bus.serve({ name: 'scheduler', version: '0.1.0', description: 'Due rounds to runners, pods to nodes' }, [materialsEndpoint(this.#rounds)]);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -58,5 +65,6 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
   async #lead(onEnd: (end: () => unknown) => void): Promise<void> {
     const { bus, config: settings, log } = this.#context;
     await leadRounds({ bus, caches: this.#rounds, settings, metrics: this.#roundMetrics, log }, onEnd);
+    await leadPods({ bus, caches: this.#pods, replica: this.#replica, metrics: this.#podMetrics, log }, onEnd);
   }
 }

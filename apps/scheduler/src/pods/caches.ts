@@ -1,0 +1,37 @@
+import type { KubeObject, Node, Pod, PodDisruptionBudget, ReplicaSet, StatefulSet } from '@roundsman/api';
+import type { Informer, Replica } from '@roundsman/reconcile';
+import type { Store } from '@roundsman/store';
+import type { Cluster } from './cluster/cluster.ts';
+import { selectorCondition } from './rules/label-selector.ts';
+
+/** What placing pods reads. Kept by the standby too, so that it can take over at once. */
+export class PodCaches implements Pick<Cluster, 'namespaceLabels' | 'ownPods'> {
+  readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
+  readonly namespaces: Informer;
+  readonly budgets: Informer<PodDisruptionBudget>;
+  readonly #replicaSets: Informer<ReplicaSet>;
+  readonly #statefulSets: Informer<StatefulSet>;
+
+  constructor(
+    /** Committed objects, read past the caches where being a moment behind would matter. */
+    readonly reader: Pick<Store, 'get' | 'head'>,
+    replica: Pick<Replica, 'informer'>,
+  ) {
+    this.pods = replica.informer<Pod>('pods');
+    this.nodes = replica.informer<Node>('nodes');
+    this.namespaces = replica.informer<KubeObject>('namespaces');
+    this.budgets = replica.informer<PodDisruptionBudget>('poddisruptionbudgets.policy');
+    this.#replicaSets = replica.informer<ReplicaSet>('replicasets.apps');
+    this.#statefulSets = replica.informer<StatefulSet>('statefulsets.apps');
+  }
+
+  readonly namespaceLabels: Cluster['namespaceLabels'] = (namespace) => this.namespaces.get(undefined, namespace)?.metadata.labels ?? {};
+
+  readonly ownPods: Cluster['ownPods'] = ({ pod, namespace }) => {
+    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const owners = owner?.kind === 'ReplicaSet' ? this.#replicaSets : owner?.kind === 'StatefulSet' ? this.#statefulSets : undefined;
+    const found = owner === undefined ? undefined : owners?.get(namespace, owner.name);
+    return found === undefined ? undefined : selectorCondition(found.spec.selector);
+  };
+}

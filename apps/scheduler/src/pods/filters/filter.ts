@@ -1,0 +1,40 @@
+import type { Cluster } from '../cluster/cluster.ts';
+import type { NodeInfo } from '../cluster/node-info.ts';
+import type { PodInfo } from '../cluster/pod-info.ts';
+
+/** Why a node is refused, in Kubernetes' words. */
+export interface Refusal {
+  readonly reasons: readonly string[];
+  /** Whether removing pods could help. */
+  readonly preemptible: boolean;
+}
+
+export type NodeCheck = (node: NodeInfo) => Refusal | undefined;
+
+/** Something that happened and may let a pod be placed that could not. */
+export type Happening =
+  | 'node-added'
+  | 'node-removed'
+  | 'node-allocatable'
+  | 'node-labels'
+  /** Also cordoning. */
+  | 'node-taints'
+  | 'node-conditions'
+  | 'pod-placed'
+  | 'pod-labels'
+  | 'pod-gone'
+  | 'namespace-labels';
+
+/** One rule by which nodes are refused: a pure function of the pod and the cluster. */
+export interface Filter {
+  readonly name: string;
+  /** A pod that this refused is tried again when one of these happens. */
+  readonly helpedBy: readonly Happening[];
+  /** Works out what is the same for every node; undefined when the pod is welcome everywhere as far as this is concerned. */
+  readonly prepare: (pod: PodInfo, cluster: Cluster) => NodeCheck | undefined;
+}
+
+/** Whatever pods are removed, the node stays refused. */
+export const never = (...reasons: string[]): Refusal => ({ reasons, preemptible: false });
+/** Pods that are in the way could be removed. */
+export const notNow = (...reasons: string[]): Refusal => ({ reasons, preemptible: true });

@@ -1,0 +1,33 @@
+import type { Bus } from '@roundsman/bus';
+import type { Replica } from '@roundsman/reconcile';
+import type { Logger } from 'pino';
+import type { PodCaches } from './caches.ts';
+import { ClusterState } from './cluster/state.ts';
+import type { PodMetrics } from './metrics.ts';
+import { PodScheduler } from './pod-scheduler.ts';
+import { SchedulingQueue } from './queue/scheduling-queue.ts';
+import { watchCluster } from './watch.ts';
+import { PodEvents } from './writes/pod-events.ts';
+import { PodWrites } from './writes/pod-writes.ts';
+
+export interface LeadPodsOptions {
+  readonly bus: Bus;
+  readonly caches: PodCaches;
+  readonly replica: Pick<Replica, 'reached'>;
+  readonly metrics: PodMetrics;
+  readonly log: Logger;
+}
+
+/** What only the leader does with pods: gives each that has none its node, until `onEnd` is called. */
+export async function leadPods({ bus, caches, replica, metrics, log }: LeadPodsOptions, onEnd: (end: () => unknown) => void): Promise<void> {
+  // What the leader before bound last takes room, too.
+  await replica.reached(await caches.reader.head());
+  const state = new ClusterState(caches);
+  const queue: SchedulingQueue = new SchedulingQueue({ onReady: () => scheduler.wake() });
+  const scheduler = new PodScheduler({ caches, state, queue, writes: new PodWrites(bus, caches), events: new PodEvents(bus, caches.reader, log), metrics, log });
+  onEnd(() => queue.stop());
+  onEnd(() => scheduler.stop());
+  metrics.follow(queue);
+  onEnd(() => metrics.follow(undefined));
+  onEnd(watchCluster({ caches, state, queue, log }));
+}
