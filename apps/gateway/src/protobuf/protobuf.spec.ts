@@ -165,7 +165,7 @@ describe('protobuf bodies', () => {
     ['a number too large', wrap('v1', 'ConfigMap', bytesOf('ConfigMap', { metadata: { generation: '9223372036854775807' } })), 400, /9223372036854775807 is larger than JSON can say/],
     ['JSON in it that is none', wrap('v1', 'ConfigMap', bytesOf('ConfigMap', { metadata: { managedFields: [{ fieldsV1: { Raw: Buffer.from('{') } }] } })), 400, /holds JSON/],
     ['a prototype', wrap('v1', 'ConfigMap', bytesOf('ConfigMap', { data: Object.fromEntries([['__proto__', 'x']]) })), 400, /__proto__/],
-    ['an unknown kind', wrap('v1', 'Pod', new Uint8Array()), 415, /"v1 Pod" are not read here.*kubectl create -f -/],
+    ['an unknown kind', wrap('v1', 'ReplicationController', new Uint8Array()), 415, /"v1 ReplicationController" are not read here.*kubectl create -f -/],
     ['a known kind of another group', wrap('example.org/v1', 'Secret', new Uint8Array()), 415, /"example.org\/v1 Secret"/],
     ['a member of every object as kind', wrap('v1', 'constructor', new Uint8Array()), 415, /constructor/],
     ['another encoding within', wrap('v1', 'Secret', Buffer.from('{}'), { contentType: 'application/json' }), 415, /wrap another encoding/],
@@ -191,4 +191,30 @@ describe('protobuf bodies', () => {
       }),
     );
   });
+});
+
+/** What kubectl 1.32 sent for `create deployment d --image=nginx:1 --image=busybox --replicas=0`, `create job k --from=cronjob/c` and `create pdb q --selector=a=b --max-unavailable=0`. */
+const fromKubectl = {
+  deployment: 'azhzAAoVCgdhcHBzL3YxEgpEZXBsb3ltZW50Es8BChsKAWQSABoAIgAqADIAOABCAFoICgNhcHASAWQSoQEIABIKCggKA2FwcBIBZBqIAQoaCgASABoAIgAqADIAOABCAFoICgNhcHASAWQSahIkCgVuZ2lueBIHbmdpbng6MSoAQgBqAHIAgAEAiAEAkAEAogEAEiYKB2J1c3lib3gSB2J1c3lib3gqAEIAagByAIABAIgBAJABAKIBABoAMgBCAEoAUgBYAGAAaACCAQCKAQCaAQDCAQAiAgoAKAA4ABoMCAAQABgAIAAoADgAGgAiAA==',
+  job: 'azhzAAoPCghiYXRjaC92MRIDSm9iEp8CClsKAWsSABoAIgAqADIAOABCAGIrCiFjcm9uam9iLmt1YmVybmV0ZXMuaW8vaW5zdGFudGlhdGUSBm1hbnVhbGobCgdDcm9uSm9iGgFjIgF1KghiYXRjaC92MTABErUBMrIBChAKABIAGgAiACoAMgA4AEIAEp0BChAKAXYSC5oBCAoECgJjbSABCgkKAWUSBBICCgASXQoBeBIBeSoAOhMKAUESABoMIgoKAwoBcxIBaxgAQgwKCgoDY3B1EgMKATFSIAoUEhIKABIKCAEQABoEaHR0cBoAIgAQAxgAIAAoADAAagByAIABAIgBAJABAKIBABoFTmV2ZXIyAEIASgBSAFgAYABoAIIBAIoBAJoBAMIBABoIIAAoADAAOgAaACIA',
+  budget: 'azhzAAogCglwb2xpY3kvdjESE1BvZERpc3J1cHRpb25CdWRnZXQSMwoRCgFxEgAaACIAKgAyADgAQgASEhIICgYKAWESAWIaBggAEAAaABoKCAAYACAAKAAwABoAIgA=',
+};
+
+describe('what kubectl sends', () => {
+  const sent = (name: keyof typeof fromKubectl): unknown => decoder.decode(Buffer.from(fromKubectl[name], 'base64'));
+  it('for a deployment of no replicas: the zero is meant', () => {
+    const labels = { app: 'd' };
+    const containers = [{ name: 'nginx', image: 'nginx:1', resources: {} }, { name: 'busybox', image: 'busybox', resources: {} }];
+    const spec = { replicas: 0, selector: { matchLabels: labels }, strategy: {}, template: { metadata: { creationTimestamp: null, labels }, spec: { containers } } };
+    expect(sent('deployment')).toEqual({ object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', creationTimestamp: null, labels }, spec, status: {} }, warnings: [] });
+  });
+  it('for a job made from a cron job: keys, quantities, probes and volumes where JSON has them', () => {
+    const container = {
+      name: 'x', image: 'y', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: false } } }],
+      resources: { limits: { cpu: '1' } }, livenessProbe: { httpGet: { port: 'http' }, initialDelaySeconds: 3 },
+    };
+    const volumes = [{ name: 'v', configMap: { name: 'cm', optional: true } }, { name: 'e', emptyDir: {} }];
+    expect(sent('job')).toMatchObject({ object: { kind: 'Job', spec: { template: { spec: { containers: [container], volumes, restartPolicy: 'Never' } } } }, warnings: [] });
+  });
+  it('for a budget: a number stays a number', () => expect(sent('budget')).toMatchObject({ object: { kind: 'PodDisruptionBudget', spec: { selector: { matchLabels: { a: 'b' } }, maxUnavailable: 0 } } }));
 });
