@@ -1,19 +1,29 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { Controller, Replica } from '@roundsman/reconcile';
+import { ServiceError } from '@roundsman/bus';
+import { Controller, Replica, type Reconcile } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
 import { Caches } from './caches.ts';
+import { disruptionBudgets } from './disruption/disruption-budgets.ts';
 import { oldEvents } from './events/old-events.ts';
 import { Recorder } from './events/recorder.ts';
+import { garbageCollector } from './garbage/garbage-collector.ts';
+import { podGarbage } from './garbage/pod-garbage.ts';
 import type { Deps, LoopDefinition } from './loop.ts';
 import { ControllersMetrics } from './metrics.ts';
+import { defaultAccounts } from './namespaces/default-accounts.ts';
+import { lostPods } from './nodes/lost-pods.ts';
+import { nodeLeases } from './nodes/node-leases.ts';
 import { nodeLifecycle } from './nodes/node-lifecycle.ts';
+import { nodeTaints } from './nodes/node-taints.ts';
+import { taintEviction } from './nodes/taint-eviction.ts';
 import { Objects } from './objects.ts';
 import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
 import { taskStatus } from './tasks/task-controller.ts';
 import { cronJobs } from './workloads/cronjob/cronjob-controller.ts';
+import { daemonSets } from './workloads/daemonset/daemonset-controller.ts';
 import { deployments } from './workloads/deployment/deployment-controller.ts';
 import { expiredJobs } from './workloads/job/expired-jobs.ts';
 import { jobs } from './workloads/job/job-controller.ts';
@@ -26,14 +36,36 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   taskStatus,
   oldRounds,
   nodeLifecycle,
+  nodeTaints,
+  nodeLeases,
+  lostPods,
+  taintEviction,
+  defaultAccounts,
+  garbageCollector,
+  podGarbage,
+  disruptionBudgets,
   oldEvents,
   replicaSets,
   deployments,
+  daemonSets,
   jobs,
   orphanedJobPods,
   expiredJobs,
   cronJobs,
 ];
+
+/** What was read has changed meanwhile: no failure, but a reason to read again. */
+const conflictMs = 20;
+const againOnConflict =
+  (reconcile: Reconcile): Reconcile =>
+  async (key) => {
+    try {
+      return await reconcile(key);
+    } catch (error) {
+      if (error instanceof ServiceError && (error.body as { reason?: unknown } | undefined)?.reason === 'Conflict') return { againAfterMs: conflictMs };
+      throw error;
+    }
+  };
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */
 export class Controllers implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -82,9 +114,9 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     // Nothing works before all of it is in place: a beginning that fails half-way is undone, and another instance may lead.
     onEnd(() => Promise.all(all.map((controller) => controller.stop())));
     for (const make of loops) {
-      const { wakes, ...definition } = make(deps);
+      const { wakes, reconcile, ...definition } = make(deps);
       const { name } = definition;
-      const controller = new Controller({ concurrency: 4, ...definition, log, backOff: { baseMs: 50, maxMs: 5_000 }, onLook: (seconds, ok) => this.#metrics.look(name, seconds, ok) });
+      const controller = new Controller({ concurrency: 4, ...definition, reconcile: againOnConflict(reconcile), log, backOff: { baseMs: 50, maxMs: 5_000 }, onLook: (seconds, ok) => this.#metrics.look(name, seconds, ok) });
       all.push(controller);
       for (const listen of wakes) onEnd(await listen((key) => controller.wake(key)));
     }
