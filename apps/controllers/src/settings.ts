@@ -8,6 +8,8 @@ export const settingsSchema = z.object({
   runnerLostMs: milliseconds(5_000).describe('A runner that is silent for so long is not ready'),
   runnerRemoveMs: milliseconds(24 * 3_600_000).describe('A runner that is lost for so long is forgotten'),
   nodeLostMs: milliseconds(10_000).describe('The readiness of a node that is silent for so long is unknown'),
+  nodeTaintsPerSecond: z.coerce.number().positive().default(0.1).describe('Nodes whose pods are told to leave because they are lost or not ready, per second and zone'),
+  endedPodsKept: z.coerce.number().int().min(0).default(12_500).describe('Pods that have ended are kept up to so many'),
   roundsKept: z.coerce.number().int().min(10).default(10).describe('Closed rounds kept per task'),
   eventTtlMs: milliseconds(3_600_000).describe('Events are kept so long'),
 });

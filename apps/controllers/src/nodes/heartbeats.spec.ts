@@ -40,7 +40,7 @@ describe('a runner from its heartbeats', () => {
 
 describe('a node from its heartbeats', () => {
   const first = nodeStatusOf(undefined, nodeBeat, 10_000, now)!;
-  const ready = (of: typeof first) => of.conditions.find(({ type }) => type === 'Ready');
+  const ready = (of: typeof first) => of.conditions?.find(({ type }) => type === 'Ready');
 
   it('is written once while nothing changes', () => {
     expect(ready(first)).toMatchObject({ status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' });

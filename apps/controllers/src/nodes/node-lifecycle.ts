@@ -1,39 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '@roundsman/api';
+import type { Node, NodeCondition, NodeStatus } from '@roundsman/api';
 import { messages, type Messages } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
 import type { Happening } from '../events/recorder.ts';
 import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
+import { Silence } from '../silence.ts';
 import { wholeSeconds } from '../timestamps.ts';
 
 export type NodeBeat = z.infer<Messages['nodeBeat']['schema']>;
 
-export interface NodeCondition {
-  type: string;
-  status: 'True' | 'False' | 'Unknown';
-  reason: string;
-  message: string;
-  lastHeartbeatTime: string;
-  lastTransitionTime: string;
-}
-export interface NodeStatus {
-  capacity: Record<string, string>;
-  allocatable: Record<string, string>;
-  conditions: NodeCondition[];
-  addresses: { type: string; address: string }[];
-  nodeInfo: Record<string, string>;
-}
-
 /** On a Node: which start of its agent it was written from. */
 const instanceAnnotation = 'roundsman.io/agent-instance';
 
+/** Told by the agent about its machine: while it is silent nobody knows. */
+const lapsing = new Set(['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']);
+
 /** What a node's status is to be; times of conditions move only when something changed, so that silence about news is no write. */
 export function nodeStatusOf(stored: NodeStatus | undefined, beat: NodeBeat | undefined, lostMs: number, nowMs: number): NodeStatus | undefined {
-  if (beat === undefined) return stored && { ...stored, conditions: stored.conditions.map((condition) => (condition.type === 'Ready' ? unknown(condition, lostMs, nowMs) : condition)) };
+  const before = stored?.conditions ?? [];
+  if (beat === undefined) return stored && { ...stored, conditions: before.map((condition) => (lapsing.has(condition.type) ? unknown(condition, lostMs, nowMs) : condition)) };
   const { capacity, allocatable, addresses, nodeInfo } = beat;
   const conditions = beat.conditions.map(({ type, status, reason, message }): NodeCondition => {
-    const old = stored?.conditions.find((condition) => condition.type === type);
+    const old = before.find((condition) => condition.type === type);
     const now = wholeSeconds(nowMs);
     if (old !== undefined && old.status === status && old.reason === reason && old.message === message) return old;
     return { type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime: old !== undefined && old.status === status ? old.lastTransitionTime : now };
@@ -48,39 +37,43 @@ function unknown(condition: NodeCondition, lostMs: number, nowMs: number): NodeC
 
 /** What the step from one status to the next tells people, in Kubernetes' words. */
 export function nodeHappening(name: string, before: NodeStatus | undefined, after: NodeStatus): Happening | undefined {
-  const ready = (status: NodeStatus | undefined): string | undefined => status?.conditions.find(({ type }) => type === 'Ready')?.status;
+  const ready = (status: NodeStatus | undefined): string | undefined => status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   if (before === undefined) return ['Normal', 'RegisteredNode', `Node ${name} was registered`];
   if (ready(before) === ready(after)) return undefined;
   if (ready(after) === 'True') return ['Normal', 'NodeReady', `Node ${name} is ready`];
-  const why = after.conditions.find(({ type }) => type === 'Ready')?.message ?? '';
+  const why = after.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
   return ['Warning', 'NodeNotReady', `Node ${name} is not ready: ${why}`];
 }
 
 /** Keeps a Node object for every node from its agent's heartbeats; writes only what changed. Nodes are removed by people only. A key is a node's name. */
 export function nodeLifecycle({ bus, caches, objects, recorder, settings: { nodeLostMs: lostMs } }: Deps): LoopDefinition {
   const tell = recorder.from('node-controller');
-  const beats = new Map<string, { atMs: number; beat: NodeBeat }>();
-  /** Nobody is called lost before it had a chance to be heard. */
-  const startedMs = Date.now();
+  const beats = new Map<string, NodeBeat>();
+  const silence = new Silence(() => bus.health().connected);
 
   const heartbeats: Wake = async (wake) => {
+    silence.start();
     const subscription = await bus.subscribe(messages.nodeBeat, {}, ({ payload }) => {
       const before = beats.get(payload.node);
-      beats.set(payload.node, { atMs: Date.now(), beat: payload });
-      const silent = before === undefined || Date.now() - before.atMs >= lostMs;
-      if (silent || caches.nodes.get(undefined, payload.node) === undefined || !isDeepStrictEqual({ ...before.beat, sentAt: '' }, { ...payload, sentAt: '' })) wake(payload.node);
+      const news = before === undefined || silence.of(payload.node) >= lostMs || caches.nodes.get(undefined, payload.node) === undefined || !isDeepStrictEqual({ ...before, sentAt: '' }, { ...payload, sentAt: '' });
+      beats.set(payload.node, payload);
+      silence.heard(payload.node);
+      if (news) wake(payload.node);
     });
-    return () => subscription.stop();
+    return () => {
+      silence.stop();
+      return subscription.stop();
+    };
   };
 
   async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
     const heard = beats.get(name);
-    const silentMs = nowMs - (heard?.atMs ?? startedMs);
+    const silentMs = silence.of(name);
     const silent = silentMs >= lostMs;
-    const stored = caches.nodes.get(undefined, name) as KubeObject<unknown, NodeStatus> | undefined;
+    const stored = caches.nodes.get(undefined, name);
     if (!silent && heard === undefined) return { againAfterMs: lostMs - silentMs };
-    const beat = silent ? undefined : heard?.beat;
+    const beat = silent ? undefined : heard;
     const status = nodeStatusOf(stored?.status, beat, lostMs, nowMs);
     // Deleted by a person while its agent is silent: gone until it is heard again.
     if (status === undefined) return undefined;
@@ -90,12 +83,12 @@ export function nodeLifecycle({ bus, caches, objects, recorder, settings: { node
     return silent ? undefined : { againAfterMs: lostMs - silentMs };
   }
 
-  async function write(name: string, stored: KubeObject<unknown, NodeStatus> | undefined, beat: NodeBeat | undefined, status: NodeStatus): Promise<KubeObject> {
+  async function write(name: string, stored: Node | undefined, beat: NodeBeat | undefined, status: NodeStatus): Promise<Node> {
     if (stored === undefined) {
       const metadata = { name, labels: beat?.labels ?? {}, annotations: { [instanceAnnotation]: beat?.instance ?? '' } };
       return objects.create(caches.nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec: {}, status });
     }
-    let node: KubeObject = stored;
+    let node = stored;
     if (beat !== undefined) {
       // Labels that people gave stay.
       const labels = { ...stored.metadata.labels, ...beat.labels };

@@ -5,6 +5,7 @@ import type { Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
 import type { Happening } from '../events/recorder.ts';
 import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
+import { Silence } from '../silence.ts';
 import { wholeSeconds } from '../timestamps.ts';
 
 export type RunnerBeat = z.infer<Messages['runnerBeat']['schema']>;
@@ -32,29 +33,33 @@ export function runnerHappening(before: RunnerStatus | undefined, after: RunnerS
 /** Keeps a Runner object for every probe-runner from its heartbeats; writes only what changed. A key is a runner's name. */
 export function runnerRegistry({ bus, caches, objects, recorder, settings: { runnerLostMs: lostMs, runnerRemoveMs: removeMs } }: Deps): LoopDefinition {
   const tell = recorder.from('roundsman-controllers');
-  const beats = new Map<string, { atMs: number; beat: RunnerBeat }>();
-  /** Nobody is called lost before it had a chance to be heard. */
-  const startedMs = Date.now();
+  const beats = new Map<string, RunnerBeat>();
+  const silence = new Silence(() => bus.health().connected);
 
   const heartbeats: Wake = async (wake) => {
+    silence.start();
     const subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload }) => {
       const { runner } = payload;
-      beats.set(runner, { atMs: Date.now(), beat: payload });
+      beats.set(runner, payload);
+      silence.heard(runner);
       const status = caches.runners.get(undefined, runner)?.status;
       if (status === undefined || !isDeepStrictEqual(ofBeat(payload), withoutTransition(status))) wake(runner);
     });
-    return () => subscription.stop();
+    return () => {
+      silence.stop();
+      return subscription.stop();
+    };
   };
 
   async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
     const heard = beats.get(name);
-    const silentMs = nowMs - (heard?.atMs ?? startedMs);
+    const silentMs = silence.of(name);
     const silent = silentMs >= lostMs;
     const stored = caches.runners.get(undefined, name);
     // Another controller's heartbeats may be what the object is from: while there is none here, wait.
     if (!silent && heard === undefined) return { againAfterMs: lostMs - silentMs };
-    const status = runnerStatusOf(stored?.status, silent ? undefined : heard?.beat, lostMs, nowMs);
+    const status = runnerStatusOf(stored?.status, silent ? undefined : heard, lostMs, nowMs);
     if (status === undefined) {
       beats.delete(name);
       return undefined;

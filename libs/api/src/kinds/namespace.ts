@@ -19,7 +19,7 @@ const schema = objectOf('v1', 'Namespace', 'Holds objects whose names need only 
 });
 
 /** Namespaces that are made at the first start and cannot be deleted. */
-export const builtInNamespaces = ['default', 'kube-system', 'roundsman-system'] as const;
+export const builtInNamespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system', 'roundsman-system'] as const;
 
 export const namespace: Kind = {
   group: '',

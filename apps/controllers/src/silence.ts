@@ -1,0 +1,41 @@
+/** How often it is looked whether anything can be heard. */
+const tickMs = 1_000;
+/** A process that was held up for so long has not listened meanwhile. */
+const stallMs = 3_000;
+
+/** How long senders of heartbeats have been silent, as far as that says something about them: not while nothing could be heard here. */
+export class Silence {
+  readonly #canHear: () => boolean;
+  readonly #heard = new Map<string, number>();
+  #listeningSince = Date.now();
+  #lookedAt = Date.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(canHear: () => boolean) {
+    this.#canHear = canHear;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#look(), tickMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  heard(name: string): void {
+    this.#heard.set(name, Date.now());
+  }
+
+  /** Milliseconds. Nobody is silent who had no chance to be heard. */
+  of(name: string): number {
+    this.#look();
+    return Date.now() - Math.max(this.#heard.get(name) ?? 0, this.#listeningSince);
+  }
+
+  #look(): void {
+    const now = Date.now();
+    if (now - this.#lookedAt > stallMs || !this.#canHear()) this.#listeningSince = now;
+    this.#lookedAt = now;
+  }
+}
