@@ -29,6 +29,7 @@ import { expiredJobs } from './workloads/job/expired-jobs.ts';
 import { jobs } from './workloads/job/job-controller.ts';
 import { orphanedJobPods } from './workloads/job/orphaned-pods.ts';
 import { replicaSets } from './workloads/replicaset/replicaset-controller.ts';
+import { statefulSets } from './workloads/statefulset/statefulset-controller.ts';
 
 /** Every loop of the cluster: a new controller is its folder and one line here. */
 const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
@@ -48,6 +49,7 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   replicaSets,
   deployments,
   daemonSets,
+  statefulSets,
   jobs,
   orphanedJobPods,
   expiredJobs,
