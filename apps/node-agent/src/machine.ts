@@ -37,11 +37,17 @@ function machineMemory(): number {
   return limit > 0 && limit < totalmem() ? limit : totalmem();
 }
 
-/** status.capacity as Kubernetes quantities. */
-export function capacityOf({ cpu, memoryMi, share }: Pick<Settings, 'cpu' | 'memoryMi' | 'share'>): Record<string, string> {
+/** status.capacity as Kubernetes quantities. The disk is that of the agent's folder. */
+export async function capacityOf({ cpu, memoryMi, share, maxPods, dataDir }: Pick<Settings, 'cpu' | 'memoryMi' | 'share' | 'maxPods' | 'dataDir'>): Promise<Record<string, string>> {
   const cores = cpu ?? availableParallelism() * share;
   const memoryKi = memoryMi === undefined ? Math.floor((machineMemory() * share) / 1024) : memoryMi * 1024;
-  return { cpu: Number.isInteger(cores) ? String(cores) : `${Math.floor(cores * 1000)}m`, memory: `${memoryKi}Ki`, pods: '110' };
+  const { blocks, bsize } = await statfs(dataDir);
+  return {
+    cpu: Number.isInteger(cores) ? String(cores) : `${Math.floor(cores * 1000)}m`,
+    memory: `${memoryKi}Ki`,
+    pods: String(maxPods),
+    'ephemeral-storage': `${Math.floor((blocks * bsize * share) / 1024)}Ki`,
+  };
 }
 
 export interface NodeCondition {

@@ -3,21 +3,28 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messages } from '@roundsman/bus';
-import { ProcessRuntime, type ContainerRuntime } from '@roundsman/containers';
+import { DockerPodRuntime, ProcessRuntime, type ContainerRuntime, type PodRuntime } from '@roundsman/containers';
 import type { ServiceContext } from '@roundsman/service';
 import { Gauge } from 'prom-client';
+import { absentRuntime } from './containers/absent-runtime.ts';
 import { DefaultRunner } from './default-runner.ts';
 import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
+import { PodHost } from './pods/pod-host.ts';
 import type { Settings } from './settings.ts';
 
 const beatEveryMs = 2_000;
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
-/** The agent of one node: says that the node is there and what it has, and keeps its runner running. */
+const noDocker = 'no Docker daemon is set for this node (ROUNDSMAN_NODE_AGENT_DOCKER): it runs no containers';
+
+/** The agent of one node: says that the node is there and what it has, keeps its runner running, and runs its pods. */
 export class NodeAgent {
   readonly #context: ServiceContext<Settings>;
   readonly #runtime: ContainerRuntime;
   readonly #runner: DefaultRunner;
+  readonly #podRuntime: PodRuntime;
+  #pods: PodHost | undefined;
+  #capacity: Record<string, string> = {};
   /** Changes with every start. */
   readonly #instance = randomUUID();
   #info: Record<string, string> = {};
@@ -28,6 +35,8 @@ export class NodeAgent {
     this.#context = context;
     this.#runtime = runtime;
     this.#runner = new DefaultRunner(context.config, runtime, context.log);
+    const { docker, cluster, node } = context.config;
+    this.#podRuntime = docker === '' ? absentRuntime(noDocker) : new DockerPodRuntime({ socketPath: docker, cluster, node });
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -41,7 +50,9 @@ export class NodeAgent {
       registers: [metrics],
       collect: () => gauge.set(this.#runner.restarts),
     });
-    await this.#runner.start();
+    this.#capacity = await capacityOf(config);
+    this.#pods = new PodHost(this.#context, this.#podRuntime, this.#capacity);
+    await Promise.all([this.#runner.start(), this.#pods.start()]);
     this.#beat();
     this.#timer = setInterval(() => this.#beat(), beatEveryMs);
   }
@@ -50,7 +61,7 @@ export class NodeAgent {
     clearInterval(this.#timer);
     await this.#beating;
     this.#context.health.remove('node-agent/runner');
-    await this.#runner.stop();
+    await Promise.all([this.#runner.stop(), this.#pods?.stop()]);
   }
 
   #beat(): void {
@@ -59,7 +70,7 @@ export class NodeAgent {
 
   async #sendBeat(): Promise<void> {
     const { config, bus } = this.#context;
-    const capacity = capacityOf(config);
+    const pods = this.#pods?.condition();
     const runner = this.#runner.condition();
     const conditions = await machineConditions(config.dataDir);
     bus.publish(messages.nodeBeat, { node: config.node }, {
@@ -67,9 +78,9 @@ export class NodeAgent {
       instance: this.#instance,
       sentAt: new Date().toISOString(),
       addresses: [...config.addresses.map((address) => ({ type: 'InternalIP' as const, address })), { type: 'Hostname' as const, address: config.node }],
-      capacity,
-      allocatable: capacity,
-      nodeInfo: this.#info,
+      capacity: this.#capacity,
+      allocatable: this.#capacity,
+      nodeInfo: { ...this.#info, ...(config.docker === '' ? {} : { containerRuntimeVersion: this.#podRuntime.version }) },
       labels: {
         'kubernetes.io/hostname': config.node,
         'kubernetes.io/os': this.#info['operatingSystem'] ?? '',
@@ -79,6 +90,7 @@ export class NodeAgent {
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),
+        ...(pods === undefined ? [] : [pods]),
         { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the node agent is well' },
       ],
     });

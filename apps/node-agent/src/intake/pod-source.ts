@@ -1,0 +1,98 @@
+import type { Pod } from '@roundsman/api';
+import { messages, type Bus, type Subscription } from '@roundsman/bus';
+import type { Logger } from 'pino';
+
+const listEveryMs = 10_000;
+const retryAfterMs = 1_000;
+
+export interface PodChanges {
+  /** All pods of this node: whatever is not among them is gone. */
+  all(pods: readonly Pod[]): void;
+  changed(pod: Pod): void;
+  gone(pod: Pod): void;
+}
+
+/** Follows the pods bound to one node: announcements as they come, all of them at the start, after a gap, and asked for every 10 s. */
+export class PodSource {
+  readonly #bus: Bus;
+  readonly #node: string;
+  readonly #log: Logger;
+  readonly #changes: PodChanges;
+  #subscription: Subscription | undefined;
+  /** Version of the last announcement that is taken into account; undefined before the first list. */
+  #seen: number | undefined;
+  /** What was announced while a list was under way: newer than it, perhaps. */
+  #early: { version: number; apply: () => void }[] = [];
+  #listing: Promise<void> | undefined;
+  #listAgain = false;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(bus: Bus, node: string, log: Logger, changes: PodChanges) {
+    this.#bus = bus;
+    this.#node = node;
+    this.#log = log;
+    this.#changes = changes;
+  }
+
+  async start(): Promise<void> {
+    this.#subscription = await this.#bus.subscribe(messages.nodePod, { node: this.#node }, ({ payload }) => this.#announced(payload.type, payload.version, payload.previousOfNode, payload.object as unknown as Pod));
+    this.#timer = setInterval(() => this.#list(), listEveryMs);
+    this.#list();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#subscription?.stop();
+    await this.#listing;
+  }
+
+  #announced(type: 'ADDED' | 'MODIFIED' | 'DELETED', version: number, previous: number, pod: Pod): void {
+    const apply = (): void => (type === 'DELETED' ? this.#changes.gone(pod) : this.#changes.changed(pod));
+    if (this.#listing !== undefined || this.#seen === undefined) {
+      this.#early.push({ version, apply });
+      if (this.#listing === undefined) this.#list();
+      return;
+    }
+    if (version <= this.#seen) return;
+    // What is announced is true in any case; the list brings what was missed.
+    const gap = previous !== this.#seen;
+    if (!gap) this.#seen = version;
+    apply();
+    if (gap) this.#list();
+  }
+
+  #list(): void {
+    if (this.#listing !== undefined) this.#listAgain = true;
+    else this.#listing = this.#listOnce();
+  }
+
+  async #listOnce(): Promise<void> {
+    let failed = false;
+    try {
+      const { version, pods } = await this.#bus.request(messages.nodePods, { node: this.#node }, this.#seen === undefined ? {} : { seen: this.#seen });
+      if (pods !== undefined) this.#changes.all(pods as unknown as Pod[]);
+      this.#seen = version;
+    } catch (error) {
+      failed = true;
+      if (!this.#stopped) this.#log.warn({ err: error }, 'the pods of this node cannot be listed now; trying again');
+    }
+    const early = this.#early.splice(0);
+    this.#listing = undefined;
+    if (this.#stopped) return;
+    if (failed && this.#seen === undefined) this.#early.push(...early);
+    else {
+      for (const { version, apply } of early) {
+        if (version <= (this.#seen ?? 0)) continue;
+        this.#seen = version;
+        apply();
+      }
+    }
+    if (failed) setTimeout(() => this.#list(), retryAfterMs).unref();
+    else if (this.#listAgain) {
+      this.#listAgain = false;
+      this.#list();
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PodRuntime } from '@roundsman/containers';
+import type { ServiceContext } from '@roundsman/service';
+import { EventRecorder } from '../events/recorder.ts';
+import { Images } from '../images/images.ts';
+import { BusIntake } from '../intake/node-intake.ts';
+import { PodSource } from '../intake/pod-source.ts';
+import type { NodeCondition } from '../machine.ts';
+import type { Settings } from '../settings.ts';
+import type { NodeServices } from './node-services.ts';
+import { PodManager } from './pod-manager.ts';
+import { StartSlots } from './start-slots.ts';
+
+/** All that runs the pods of one node: composed here, started and stopped together. */
+export class PodHost {
+  readonly #context: ServiceContext<Settings>;
+  readonly #events: EventRecorder;
+  readonly #source: PodSource;
+  readonly #services: NodeServices;
+  readonly manager: PodManager;
+
+  constructor(context: ServiceContext<Settings>, runtime: PodRuntime, allocatable: Readonly<Record<string, string>>) {
+    const { config, bus, log } = context;
+    this.#context = context;
+    const intake = new BusIntake(bus, config.node);
+    this.#events = new EventRecorder({ node: config.node, send: (event) => intake.event(event), onError: (error) => log.warn({ err: error }, 'event not told') });
+    this.#services = {
+      runtime,
+      intake,
+      events: this.#events,
+      images: new Images(runtime, this.#events),
+      slots: new StartSlots(config.parallelStarts),
+      log,
+      podsFolder: join(config.dataDir, 'pods'),
+      hostIPs: config.addresses,
+      allocatable,
+      machineFiles: { resolvConf: () => textOf('/etc/resolv.conf'), hosts: () => textOf('/etc/hosts') },
+    };
+    this.manager = new PodManager(this.#services);
+    this.#source = new PodSource(bus, config.node, log, this.manager);
+  }
+
+  async start(): Promise<void> {
+    await mkdir(this.#services.podsFolder, { recursive: true, mode: 0o700 });
+    // What is on the machine is known before the first pod is.
+    await this.manager.start();
+    await this.#source.start();
+  }
+
+  /** The pods go on running. */
+  async stop(): Promise<void> {
+    await this.#source.stop();
+    await this.manager.stop();
+    await Promise.race([this.#events.idle(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    await this.#services.runtime.close();
+  }
+
+  condition(): NodeCondition {
+    const { problem } = this.manager;
+    return problem === undefined
+      ? { type: 'ContainersRunnable', status: 'True', reason: 'ContainerRuntimeIsUp', message: `containers run on ${this.#services.runtime.version}` }
+      : { type: 'ContainersRunnable', status: 'False', reason: this.#context.config.docker === '' ? 'NoContainerRuntime' : 'ContainerRuntimeIsDown', message: problem };
+  }
+}
+
+/** Not every machine has each of these files. */
+const textOf = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');

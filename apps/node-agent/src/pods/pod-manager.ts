@@ -1,0 +1,157 @@
+import { readdir } from 'node:fs/promises';
+import type { Pod } from '@roundsman/api';
+import type { PodOnRuntime, RuntimeEvent } from '@roundsman/containers';
+import { hasMaterialVolumes } from '../environment/materials.ts';
+import type { PodChanges } from '../intake/pod-source.ts';
+import { isTerminal } from '../status/phase.ts';
+import { PodFiles } from '../volumes/pod-files.ts';
+import { refusal } from './admission.ts';
+import type { NodeServices } from './node-services.ts';
+import { endOrphan } from './orphans.ts';
+import { PodWorker } from './pod-worker.ts';
+
+const lookEveryMs = 10_000;
+const refreshVolumesEveryMs = 60_000;
+
+/** Has one worker for each pod of the node, tells them what changes, and ends what nobody wants. */
+export class PodManager implements PodChanges {
+  readonly #services: NodeServices;
+  readonly #workers = new Map<string, PodWorker>();
+  /** What was found on the machine at the start and belongs to no pod that is known yet. */
+  #found = new Map<string, PodOnRuntime>();
+  readonly #ending = new Set<string>();
+  /** Changes wait until the machine was looked at: a pod must know what it has. */
+  #looked: Promise<void> = Promise.resolve();
+  #hasLooked = false;
+  #listed = false;
+  #problem: string | undefined = 'the container runtime was not looked at yet';
+  #unwatch: () => void = () => undefined;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #looking = false;
+  #stopped = false;
+
+  constructor(services: NodeServices) {
+    this.#services = services;
+  }
+
+  /** Why containers cannot be run now; undefined when they can. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get workers(): ReadonlyMap<string, PodWorker> {
+    return this.#workers;
+  }
+
+  async start(): Promise<void> {
+    this.#unwatch = this.#services.runtime.watch((event) => this.#event(event));
+    await this.#look();
+    this.#timers.push(
+      setInterval(() => void this.#look(), lookEveryMs),
+      setInterval(() => this.#refreshVolumes(), refreshVolumesEveryMs),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#unwatch();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
+    await this.#looked;
+  }
+
+  all(pods: readonly Pod[]): void {
+    const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+    for (const pod of pods) this.changed(pod);
+    for (const [uid, worker] of this.#workers) if (!uids.has(uid)) worker.removed(worker.pod);
+    this.#listed = true;
+    this.#endOrphans();
+  }
+
+  changed(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined) worker.update(pod);
+    else this.#add(pod);
+  }
+
+  gone(pod: Pod): void {
+    this.#workers.get(pod.metadata.uid)?.removed(pod);
+  }
+
+  #add(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const others = [...this.#workers.values()].map((worker) => worker.pod);
+    const worker = new PodWorker(this.#services, pod, (done) => this.#workers.delete(done));
+    this.#workers.set(uid, worker);
+    const found = this.#found.get(uid);
+    this.#found.delete(uid);
+    const isNew = found === undefined && pod.status?.startTime === undefined && pod.metadata.deletionTimestamp === undefined && !isTerminal(pod.status?.phase);
+    const refused = isNew ? refusal(pod, others, this.#services.allocatable) : undefined;
+    if (refused !== undefined) worker.refuse(refused);
+    else void worker.adopt(found).then(() => worker.wake());
+  }
+
+  #event(event: RuntimeEvent): void {
+    this.#workers.get(event.podUid)?.event(event);
+  }
+
+  /** Looks at everything on the machine: what the stream of events missed, and what nobody wants. */
+  async #look(): Promise<void> {
+    if (this.#looking || this.#stopped) return;
+    this.#looking = true;
+    this.#looked = this.#lookOnce().finally(() => {
+      this.#looking = false;
+    });
+    await this.#looked;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { runtime, log } = this.#services;
+    const before = this.#problem;
+    this.#problem = await runtime.problem().catch((error: Error) => error.message);
+    if (this.#problem !== undefined) {
+      if (this.#problem !== before) log.warn({ problem: this.#problem }, 'no containers can be run now');
+      return;
+    }
+    const seen = new Map([...this.#workers].map(([uid, worker]) => [uid, worker.seen]));
+    try {
+      const pods = new Map((await runtime.pods()).map((pod) => [pod.podUid, pod]));
+      if (!this.#hasLooked) this.#hasLooked = true;
+      for (const [uid, version] of seen) this.#workers.get(uid)?.observe(pods.get(uid), version);
+      this.#found = new Map([...pods].filter(([uid]) => !this.#workers.has(uid) && !seen.has(uid)));
+      this.#endOrphans();
+      if (before !== undefined) for (const worker of this.#workers.values()) worker.retry();
+    } catch (error) {
+      this.#problem = (error as Error).message;
+      log.warn({ err: error }, 'the containers of this node cannot be listed now');
+    }
+  }
+
+  /** Pods on the machine that the record does not know: ended, their files removed. Only after all pods were listed and the machine was looked at. */
+  #endOrphans(): void {
+    if (!this.#listed || !this.#hasLooked) return;
+    for (const [uid, pod] of this.#found) {
+      this.#found.delete(uid);
+      this.#end(uid, () => endOrphan(this.#services, pod));
+    }
+    void this.#removeFiles();
+  }
+
+  async #removeFiles(): Promise<void> {
+    const folders = await readdir(this.#services.podsFolder).catch(() => []);
+    for (const uid of folders) if (!this.#workers.has(uid) && !this.#found.has(uid) && !this.#ending.has(uid)) this.#end(uid, () => new PodFiles(this.#services.podsFolder, uid).remove());
+  }
+
+  #end(uid: string, work: () => Promise<void>): void {
+    if (this.#ending.has(uid)) return;
+    this.#ending.add(uid);
+    void work()
+      .catch((error: unknown) => this.#services.log.warn({ err: error, pod: uid }, 'what is left of a pod was not removed; trying again'))
+      .finally(() => this.#ending.delete(uid));
+  }
+
+  #refreshVolumes(): void {
+    for (const worker of this.#workers.values()) if (hasMaterialVolumes(worker.pod) || (worker.pod.spec.volumes ?? []).some(({ downwardAPI }) => downwardAPI !== undefined)) worker.refreshVolumes();
+  }
+}

@@ -1,0 +1,80 @@
+import type { Probe } from '@roundsman/api';
+import type { Outcome } from './outcome.ts';
+
+export type ProbeKind = 'startup' | 'readiness' | 'liveness';
+
+/** What a probe of one run of a container has said so far. Pure: `count` gives the next. */
+export interface ProbeCount {
+  /** undefined: neither threshold was reached yet. */
+  readonly verdict: boolean | undefined;
+  readonly last: 'success' | 'failure' | undefined;
+  readonly inARow: number;
+}
+
+export const unprobed: ProbeCount = { verdict: undefined, last: undefined, inARow: 0 };
+
+export function count(before: ProbeCount, outcome: Outcome, { successThreshold, failureThreshold }: Pick<Probe, 'successThreshold' | 'failureThreshold'>): ProbeCount {
+  if (outcome.result === 'unknown') return before;
+  const last = outcome.result === 'failure' ? 'failure' : 'success';
+  const inARow = before.last === last ? before.inARow + 1 : 1;
+  const reached = inARow >= (last === 'failure' ? failureThreshold : successThreshold);
+  return { verdict: reached ? last === 'success' : before.verdict, last, inARow };
+}
+
+export interface ProbeRunOptions {
+  readonly probe: Probe;
+  /** When the container started, epoch milliseconds. */
+  readonly startedAt: number;
+  readonly try: (signal: AbortSignal) => Promise<Outcome>;
+  readonly onOutcome: (outcome: Outcome) => void;
+  readonly onVerdict: (verdict: boolean) => void;
+  /** It ends by itself with such a verdict: nothing more is to be found out. */
+  readonly endsWith: (verdict: boolean) => boolean;
+}
+
+/** Probes one run of a container: first after the initial delay, then every period, until stopped or decided. */
+export class ProbeRun {
+  readonly #options: ProbeRunOptions;
+  #count = unprobed;
+  #timer: NodeJS.Timeout | undefined;
+  #trying: AbortController | undefined;
+  #stopped = false;
+
+  constructor(options: ProbeRunOptions) {
+    this.#options = options;
+    const due = options.startedAt + (options.probe.initialDelaySeconds ?? 0) * 1000;
+    this.#schedule(Math.max(0, due - Date.now()));
+  }
+
+  get verdict(): boolean | undefined {
+    return this.#count.verdict;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#trying?.abort();
+  }
+
+  #schedule(ms: number): void {
+    this.#timer = setTimeout(() => void this.#once(), ms);
+  }
+
+  async #once(): Promise<void> {
+    const { probe, onOutcome, onVerdict, endsWith } = this.#options;
+    const began = performance.now();
+    const trying = new AbortController();
+    this.#trying = trying;
+    const timeout = setTimeout(() => trying.abort(), probe.timeoutSeconds * 1000);
+    const outcome = await this.#options.try(trying.signal).catch((error: Error): Outcome => ({ result: 'unknown', message: error.message }));
+    clearTimeout(timeout);
+    if (this.#stopped) return;
+    const before = this.#count.verdict;
+    this.#count = count(this.#count, outcome, probe);
+    if (outcome.result !== 'success') onOutcome(outcome);
+    const { verdict } = this.#count;
+    if (verdict !== undefined && verdict !== before) onVerdict(verdict);
+    if (verdict !== undefined && endsWith(verdict)) this.#stopped = true;
+    else this.#schedule(Math.max(0, probe.periodSeconds * 1000 - (performance.now() - began)));
+  }
+}

@@ -1,0 +1,68 @@
+import type { Pod, PodStatus } from '@roundsman/api';
+import { conditionsOf } from './conditions.ts';
+import { containerStatuses, type ContainersView } from './container-statuses.ts';
+import { isTerminal, phaseOf, type Phase } from './phase.ts';
+import { qosClass } from './qos.ts';
+import { timeText } from './time.ts';
+
+/** Why a pod as a whole ended, when not by its containers alone. */
+export interface Verdict {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface PodStatusView {
+  readonly pod: Pod;
+  readonly containers: ContainersView;
+  readonly sandbox: { readonly running: boolean; readonly addresses: readonly string[] } | undefined;
+  /** Nothing runs and nothing will. */
+  readonly over: boolean;
+  readonly verdict: Verdict | undefined;
+  readonly hostIPs: readonly string[];
+  /** When the agent first saw the pod, epoch milliseconds; a stored start time goes before. */
+  readonly seenAt: number;
+  readonly now: number;
+}
+
+/** The status of a pod as the kubelet would tell it. */
+export function podStatus(view: PodStatusView): PodStatus {
+  const { pod, containers, sandbox, verdict, hostIPs } = view;
+  const stored = pod.status ?? {};
+  const { spec } = pod;
+  const inits = containerStatuses(containers, spec.initContainers ?? [], 'init');
+  const apps = containerStatuses(containers, spec.containers, 'app');
+  const phase = decided(stored.phase, verdict, phaseOf(spec, [...inits, ...apps], view.over), view.over);
+  const addresses = spec.hostNetwork === true ? (sandbox === undefined ? [] : hostIPs) : (sandbox?.addresses ?? []);
+  const podIPs = addresses.length > 0 ? addresses : (stored.podIPs ?? []).map(({ ip }) => ip);
+  return {
+    phase,
+    ...(verdict === undefined ? reasonOf(stored) : { reason: verdict.reason, message: verdict.message }),
+    conditions: conditionsOf({
+      spec,
+      phase,
+      sandboxRunning: sandbox?.running === true,
+      statuses: [...inits, ...apps],
+      stored: stored.conditions ?? [],
+      now: timeText(view.now),
+    }),
+    hostIP: hostIPs[0],
+    hostIPs: hostIPs.map((ip) => ({ ip })),
+    ...(podIPs.length === 0 ? {} : { podIP: podIPs[0], podIPs: podIPs.map((ip) => ({ ip })) }),
+    startTime: stored.startTime ?? timeText(view.seenAt),
+    ...(inits.length === 0 ? {} : { initContainerStatuses: inits }),
+    containerStatuses: apps,
+    qosClass: stored.qosClass ?? qosClass(spec),
+  } as PodStatus;
+}
+
+/** A pod that has ended stays so, and one that was ended has failed once nothing of it runs. */
+function decided(stored: string | undefined, verdict: Verdict | undefined, phase: Phase, over: boolean): Phase {
+  if (isTerminal(stored)) return stored as Phase;
+  if (verdict !== undefined && over) return 'Failed';
+  return phase;
+}
+
+const reasonOf = ({ reason, message }: { reason?: string; message?: string }): { reason?: string; message?: string } => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(message === undefined ? {} : { message }),
+});

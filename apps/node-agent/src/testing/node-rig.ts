@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ContainerStatus } from '@roundsman/api';
+import { DockerPodRuntime } from '@roundsman/containers';
+import { Health, type ServiceContext } from '@roundsman/service';
+import { startDocker, startNats, testImages, type TestDocker, type TestImage, type TestNats } from '@roundsman/testkit';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { PodHost } from '../pods/pod-host.ts';
+import { unmountBelow } from '../volumes/memory.ts';
+import { settingsSchema, type Settings } from '../settings.ts';
+import { FakeIntake } from './fake-intake.ts';
+
+export const allocatable = { cpu: '4', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' };
+
+/** One node on a real Docker daemon and a real NATS server, without the rest of the agent. */
+export class NodeRig {
+  readonly node = 'node-1';
+  private constructor(
+    readonly nats: TestNats,
+    readonly docker: TestDocker,
+    readonly folder: string,
+    readonly intake: FakeIntake,
+  ) {}
+  #host: PodHost | undefined;
+
+  static async start(options: { liveRestore?: boolean; images?: readonly TestImage[] } = {}): Promise<NodeRig> {
+    const [nats, docker, folder] = await Promise.all([startNats(), startDocker({ liveRestore: options.liveRestore ?? false }), mkdtemp(join(tmpdir(), 'roundsman-node-'))]);
+    await testImages(docker, options.images);
+    const intake = new FakeIntake(await nats.connect('intake'), 'node-1');
+    await intake.start();
+    return new NodeRig(nats, docker, folder, intake);
+  }
+
+  get host(): PodHost {
+    if (this.#host === undefined) throw new Error('no agent runs');
+    return this.#host;
+  }
+
+  runtime(): DockerPodRuntime {
+    return new DockerPodRuntime({ socketPath: this.docker.socket, cluster: 'test', node: this.node });
+  }
+
+  /** Starts the agent's part that runs pods, as after a start of the agent. */
+  async up(settings: Record<string, string> = {}): Promise<void> {
+    const config: Settings = settingsSchema.parse({ node: this.node, dataDir: this.folder, docker: this.docker.socket, cluster: 'test', addresses: this.docker.gateway, ...settings });
+    const level = process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent';
+    const context = { config, bus: await this.nats.connect(`agent-${this.node}`), databaseUrl: undefined, log: pino({ level }), metrics: new Registry(), health: new Health() } as unknown as ServiceContext<Settings>;
+    this.#host = new PodHost(context, this.runtime(), allocatable);
+    await this.#host.start();
+  }
+
+  /** Its pods go on. */
+  async down(): Promise<void> {
+    await this.#host?.stop();
+    this.#host = undefined;
+  }
+
+  /** Of a container of a pod, as told. */
+  container(pod: string, name: string): ContainerStatus | undefined {
+    const { initContainerStatuses = [], containerStatuses = [] } = this.intake.status(pod);
+    return [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name);
+  }
+
+  async stop(): Promise<void> {
+    await this.down();
+    await this.docker.stop();
+    await this.nats.stop();
+    await unmountBelow(this.folder);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

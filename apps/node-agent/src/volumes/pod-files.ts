@@ -1,0 +1,140 @@
+import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseQuantity, type Container, type Pod, type Volume, type VolumeMount } from '@roundsman/api';
+import type { Mount } from '@roundsman/containers';
+import { hostsFile } from '../containers/hosts-file.ts';
+import { ConfigProblem } from '../environment/environment.ts';
+import { expand, unresolved } from '../environment/expansion.ts';
+import type { Materials } from '../environment/materials.ts';
+import type { PodFacts } from '../environment/pod-fields.ts';
+import { writePayload } from './atomic-writer.ts';
+import { prepareHostPath } from './host-path.ts';
+import { mountMemory, unmountBelow } from './memory.ts';
+import { payloadOf } from './payload.ts';
+import { holdSubPath, type HeldPath } from './sub-path.ts';
+import { VolumeProblem } from './volume-problem.ts';
+
+const hostsPath = '/etc/hosts';
+const propagations = { None: 'rprivate', HostToContainer: 'rslave', Bidirectional: 'rshared' } as const;
+
+export interface Mounts {
+  readonly list: readonly Mount[];
+  /** When the container has been made: held paths are let go. */
+  release(): void;
+}
+
+/** All files of one pod on this machine: its volumes, its /etc/hosts, the last words of its containers. They lie in one folder and go with it. */
+export class PodFiles {
+  readonly #folder: string;
+  /** Where each volume lies, by name. */
+  readonly #volumes = new Map<string, string>();
+  #setUp = false;
+
+  constructor(podsFolder: string, uid: string) {
+    this.#folder = join(podsFolder, uid);
+  }
+
+  /** Its volumes are there. */
+  get isSetUp(): boolean {
+    return this.#setUp;
+  }
+
+  /** Makes all volumes, or brings them up to date. Throws VolumeProblem. */
+  async setUp(pod: Pod, materials: Materials, facts: PodFacts): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    for (const volume of pod.spec.volumes ?? []) {
+      try {
+        this.#volumes.set(volume.name, await this.#make(pod, volume, materials, facts));
+      } catch (error) {
+        throw error instanceof VolumeProblem ? error : new VolumeProblem(volume.name, (error as Error).message, { cause: error });
+      }
+    }
+    this.#setUp = true;
+  }
+
+  /** What is mounted into one run of a container. Throws ConfigProblem for a mount that cannot be had. */
+  async mounts(pod: Pod, container: Container, attempt: number, variables: ReadonlyMap<string, string>): Promise<Mounts> {
+    const list: Mount[] = [];
+    const held: HeldPath[] = [];
+    const release = (): void => void Promise.allSettled(held.splice(0).map((path) => path.release()));
+    try {
+      for (const mount of container.volumeMounts ?? []) list.push(await this.#mount(container, mount, variables, held));
+      if (!list.some(({ containerPath }) => containerPath === hostsPath)) list.push({ hostPath: join(this.#folder, 'etc-hosts'), containerPath: hostsPath, readOnly: false });
+      if (container.terminationMessagePath !== '') {
+        const file = this.lastWordsFile(container.name, attempt);
+        await mkdir(join(this.#folder, 'containers', container.name), { recursive: true, mode: 0o700 });
+        await writeFile(file, '');
+        await chmod(file, 0o666);
+        list.push({ hostPath: file, containerPath: container.terminationMessagePath, readOnly: false });
+      }
+      return { list, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Where a run of a container leaves its termination message. */
+  lastWordsFile(container: string, attempt: number): string {
+    return join(this.#folder, 'containers', container, String(attempt));
+  }
+
+  /** The pod's /etc/hosts; in place, because it is mounted as a file. */
+  async writeHosts(pod: Pod, podIPs: readonly string[], machineHosts: () => Promise<string>): Promise<void> {
+    const path = join(this.#folder, 'etc-hosts');
+    const text = hostsFile(pod, podIPs, pod.spec.hostNetwork === true ? await machineHosts() : '');
+    if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
+    await writeFile(path, text);
+    await chmod(path, 0o644);
+  }
+
+  /** Everything of the pod; also when there is nothing. */
+  async remove(): Promise<void> {
+    await unmountBelow(this.#folder);
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #make(pod: Pod, volume: Volume, materials: Materials, facts: PodFacts): Promise<string> {
+    const { name, hostPath, emptyDir } = volume;
+    if (hostPath !== undefined) return prepareHostPath(name, hostPath);
+    const group = pod.spec.securityContext?.fsGroup;
+    const folder = join(this.#folder, 'volumes', name);
+    const payload = payloadOf(pod, volume, materials, facts);
+    if (payload !== undefined) await writePayload(folder, payload, group);
+    else if (emptyDir !== undefined || Object.keys(volume).length === 1) await makeEmpty(folder, emptyDir ?? {}, group);
+    else throw new VolumeProblem(name, `no volume plugin matched: ${Object.keys(volume).find((key) => key !== 'name')} volumes cannot be mounted on this node`);
+    return folder;
+  }
+
+  async #mount(container: Container, mount: VolumeMount, variables: ReadonlyMap<string, string>, held: HeldPath[]): Promise<Mount> {
+    const root = this.#volumes.get(mount.name);
+    if (root === undefined) throw new ConfigProblem(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+    const subPath = mount.subPathExpr === undefined || mount.subPathExpr === '' ? (mount.subPath ?? '') : expandSubPath(mount.subPathExpr, variables);
+    let hostPath = root;
+    if (subPath !== '') {
+      const path = await holdSubPath(root, subPath).catch((error: Error) => {
+        throw new ConfigProblem(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${error.message}`, { cause: error });
+      });
+      held.push(path);
+      hostPath = path.path;
+    }
+    const propagation = mount.mountPropagation === undefined ? undefined : propagations[mount.mountPropagation];
+    return { hostPath, containerPath: mount.mountPath, readOnly: mount.readOnly === true, ...(propagation === undefined ? {} : { propagation }) };
+  }
+}
+
+async function makeEmpty(folder: string, { medium, sizeLimit }: NonNullable<Volume['emptyDir']>, group: number | undefined): Promise<void> {
+  const isNew = (await stat(folder).catch(() => undefined)) === undefined;
+  await mkdir(folder, { recursive: true });
+  if (medium === 'Memory') await mountMemory(folder, sizeLimit === undefined ? undefined : Math.floor(parseQuantity(sizeLimit)));
+  // Its containers may have changed them since.
+  if (!isNew) return;
+  if (group !== undefined) await chown(folder, process.getuid?.() ?? 0, group);
+  await chmod(folder, group === undefined ? 0o777 : 0o2777);
+}
+
+function expandSubPath(expression: string, variables: ReadonlyMap<string, string>): string {
+  const [missing] = unresolved(expression, variables);
+  if (missing !== undefined) throw new ConfigProblem(`variable ${JSON.stringify(missing)} in subPathExpr ${JSON.stringify(expression)} is not defined`);
+  return expand(expression, variables);
+}
