@@ -81,16 +81,15 @@ export function proportionalSizes({ replicas, maxSurge }: Limits, sets: readonly
   const toAdd = allowed - sum(active, (set) => set.replicas);
   // Of sets of one size the newer grow first and the older shrink first.
   const largestFirst = [...active].sort((a, b) => b.replicas - a.replicas || (toAdd > 0 ? oldestFirst(b, a) : oldestFirst(a, b)));
-  let added = 0;
-  const sizes = largestFirst.map((set) => {
-    const left = toAdd - added;
-    const share = left === 0 ? 0 : shareOf(set, replicas, replicas + maxSurge, statusReplicas);
-    const by = toAdd > 0 ? Math.min(share, left) : Math.max(share, left);
-    added += by;
-    return { name: set.name, replicas: set.replicas + by };
-  });
-  const [largest, ...rest] = sizes;
-  return largest === undefined ? [] : [{ ...largest, replicas: Math.max(0, largest.replicas + toAdd - added) }, ...rest];
+  let left = toAdd;
+  const give = (wanted: number): number => {
+    const by = toAdd > 0 ? Math.min(Math.max(0, wanted), left) : Math.max(Math.min(0, wanted), left);
+    left -= by;
+    return by;
+  };
+  const shared = largestFirst.map((set) => ({ name: set.name, replicas: set.replicas + give(shareOf(set, replicas, replicas + maxSurge, statusReplicas)) }));
+  // What rounding left over is the largest one's; it cannot give more than it has.
+  return shared.map((set) => ({ ...set, replicas: set.replicas + give(toAdd > 0 ? left : -set.replicas) }));
 }
 
 /** By how many a set would grow or shrink to keep its share of the most pods there may be. */

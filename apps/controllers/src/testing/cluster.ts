@@ -1,0 +1,134 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { isPodReady, resourceKey, kindByGvk, type KubeObject, type Pod } from '@roundsman/api';
+import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
+import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
+import { migrateStore, openStore, type Store } from '@roundsman/store';
+import { eventually, startNats, startPostgres, type TestNats, type TestPostgres } from '@roundsman/testkit';
+import { service } from '../index.ts';
+import { FakeNodes } from './fake-nodes.ts';
+
+const readyMark = '"leading"';
+const tester = 'system:roundsman:tester';
+
+/** The controllers with the real intake, NATS and Postgres; nodes, scheduler and pods are doubles. */
+export class TestCluster {
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly nodes: FakeNodes;
+  readonly nats: TestNats;
+  readonly #postgres: TestPostgres;
+  readonly #databaseUrl: string;
+  readonly #intake: ChildProcess;
+  #controllers: RunningServices | undefined;
+
+  private constructor(parts: { bus: Bus; store: Store; nats: TestNats; postgres: TestPostgres; databaseUrl: string; intake: ChildProcess }) {
+    this.bus = parts.bus;
+    this.store = parts.store;
+    this.nats = parts.nats;
+    this.#postgres = parts.postgres;
+    this.#databaseUrl = parts.databaseUrl;
+    this.#intake = parts.intake;
+    this.nodes = new FakeNodes(parts.bus, parts.store);
+  }
+
+  static async start(settings: NodeJS.ProcessEnv = {}): Promise<TestCluster> {
+    const [postgres, nats] = await Promise.all([startPostgres({ prepare: migrateStore }), startNats()]);
+    const databaseUrl = await postgres.createDatabase();
+    const intake = await startIntake(databaseUrl, nats.url);
+    const cluster = new TestCluster({ bus: await nats.connect('tester'), store: openStore(databaseUrl), nats, postgres, databaseUrl, intake });
+    await cluster.startControllers(settings);
+    await cluster.nodes.start();
+    return cluster;
+  }
+
+  async startControllers(settings: NodeJS.ProcessEnv = {}): Promise<void> {
+    const log = makeLogger({ level: 'warn', format: 'json', stream: { write: (line) => void this.warnings.push(line) } });
+    this.#controllers = await runServices([{ definition: service }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: (identity) => this.nats.connect(identity) });
+  }
+
+  /** What the controllers logged at warn and above. */
+  readonly warnings: string[] = [];
+
+  async stopControllers(): Promise<void> {
+    await this.#controllers?.stop();
+    this.#controllers = undefined;
+  }
+
+  async stop(): Promise<void> {
+    await this.nodes.stop();
+    await this.stopControllers();
+    this.#intake.kill('SIGKILL');
+    await Promise.all([this.store.close(), this.bus.close()]);
+    await Promise.all([this.nats.stop(), this.#postgres.stop()]);
+  }
+
+  async write(write: Write): Promise<KubeObject> {
+    const { object } = await this.bus.request(messages.write, {}, { user: tester, ...write });
+    return object as unknown as KubeObject;
+  }
+
+  /** Of its kind and namespace (default: `default`). */
+  async create<T extends KubeObject>(object: { apiVersion: string; kind: string; metadata: object; [member: string]: unknown }): Promise<T> {
+    const slash = object.apiVersion.indexOf('/');
+    const kind = kindByGvk(slash < 0 ? '' : object.apiVersion.slice(0, slash), object.apiVersion.slice(slash + 1), object.kind);
+    if (kind === undefined) throw new Error(`no kind ${object.apiVersion} ${object.kind}`);
+    const { namespace } = object.metadata as { namespace?: string };
+    return (await this.write({ operation: 'create', resource: resourceKey(kind), ...(kind.namespaced ? { namespace: namespace ?? 'default' } : {}), object })) as T;
+  }
+
+  async get<T extends KubeObject>(resource: string, name: string, namespace: string | undefined = 'default'): Promise<T | undefined> {
+    return (await this.store.get(resource, namespace, name)) as T | undefined;
+  }
+
+  async list<T extends KubeObject>(resource: string): Promise<T[]> {
+    return (await this.store.list(resource)).items as T[];
+  }
+
+  /** Changes what is stored by a person's edit, again when somebody else was faster. */
+  async edit<T extends KubeObject>(resource: string, name: string, change: (object: T) => void, namespace: string | undefined = 'default'): Promise<T> {
+    for (;;) {
+      const object = structuredClone(await this.get<T>(resource, name, namespace));
+      if (object === undefined) throw new Error(`no ${resource} ${name}`);
+      change(object);
+      try {
+        return (await this.write({ operation: 'update', resource, ...(namespace === undefined ? {} : { namespace }), name, object: object as unknown as Record<string, unknown> })) as T;
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.code === 409)) throw error;
+      }
+    }
+  }
+
+  async delete(resource: string, name: string, more: Partial<Write> = {}): Promise<void> {
+    await this.write({ operation: 'delete', resource, namespace: 'default', name, ...more });
+  }
+
+  async readyPods(): Promise<Pod[]> {
+    return (await this.list<Pod>('pods')).filter((pod) => isPodReady(pod) && pod.metadata.deletionTimestamp === undefined);
+  }
+
+  /** `reason: message` of the events about an object, oldest first. */
+  async events(about: KubeObject): Promise<string[]> {
+    const all = await this.list<KubeObject & { involvedObject: { uid: string }; reason: string; message: string; firstTimestamp: string }>('events');
+    return all
+      .filter(({ involvedObject }) => involvedObject.uid === about.metadata.uid)
+      .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
+      .map(({ reason, message }) => `${reason}: ${message}`);
+  }
+
+  /** Waits until `look` does not throw. */
+  async until<T>(look: () => Promise<T>, within = 15_000): Promise<T> {
+    return eventually(look, { within });
+  }
+}
+
+async function startIntake(databaseUrl: string, natsUrl: string): Promise<ChildProcess> {
+  const file = join(import.meta.dirname, '../../../intake/test/instance.mjs');
+  const intake = spawn(process.execPath, [file], { env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: databaseUrl, NATS_URL: natsUrl }, stdio: ['pipe', 'pipe', 'inherit'] });
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: intake.stdout }).on('line', (line) => line.includes(readyMark) && resolve());
+    intake.once('exit', (code) => reject(new Error(`intake ended (${code}): is everything built?`)));
+  });
+  return intake;
+}
