@@ -1,0 +1,96 @@
+import type { Node, NodeCondition, Pod, PodSpec, Taint } from '@roundsman/api';
+import type { Cluster } from '../cluster/cluster.ts';
+import { NodeInfo } from '../cluster/node-info.ts';
+import { podInfo, type PodInfo } from '../cluster/pod-info.ts';
+import type { Filter } from '../filters/filter.ts';
+import type { Score } from '../scores/score.ts';
+
+let made = 0;
+const meta = (name: string) => ({ name, uid: `uid-${++made}`, resourceVersion: '1', generation: 1, creationTimestamp: '2026-01-01T00:00:00Z' });
+
+export interface NodeParts {
+  readonly labels?: Record<string, string>;
+  readonly taints?: Taint[];
+  readonly unschedulable?: boolean;
+  readonly allocatable?: Record<string, string>;
+  readonly conditions?: Pick<NodeCondition, 'type' | 'status' | 'message'>[];
+  readonly images?: { names: string[]; sizeBytes: number }[];
+}
+
+/** A ready node of 4 cores, 8Gi and 110 pods, unless told otherwise. */
+export function node(name: string, { labels = {}, taints, unschedulable, allocatable = {}, conditions, images }: NodeParts = {}): Node {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { ...meta(name), labels: { 'kubernetes.io/hostname': name, ...labels } },
+    spec: { ...(taints === undefined ? {} : { taints }), ...(unschedulable === undefined ? {} : { unschedulable }) },
+    status: { allocatable: { cpu: '4', memory: '8Gi', pods: '110', ...allocatable }, conditions: conditions ?? [{ type: 'Ready', status: 'True' }], ...(images === undefined ? {} : { images }) },
+  };
+}
+
+export interface PodParts extends Omit<Partial<PodSpec>, 'containers' | 'initContainers'> {
+  readonly namespace?: string;
+  readonly labels?: Record<string, string>;
+  /** Of its one container. */
+  readonly requests?: Record<string, string>;
+  readonly ports?: PodSpec['containers'][number]['ports'];
+  readonly containers?: Partial<PodSpec['containers'][number]>[];
+  readonly initContainers?: Partial<PodSpec['containers'][number]>[];
+  readonly owner?: { readonly kind: string; readonly name: string };
+  readonly terminating?: boolean;
+  readonly status?: Pod['status'];
+}
+
+const container = (parts: Partial<PodSpec['containers'][number]>): PodSpec['containers'][number] => ({
+  name: 'c',
+  image: 'busybox',
+  resources: {},
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
+  ...parts,
+});
+
+export function pod(name: string, { namespace = 'default', labels = {}, requests, ports, containers, initContainers, owner, terminating, status, ...spec }: PodParts = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...meta(name),
+      namespace,
+      labels,
+      ...(owner === undefined ? {} : { ownerReferences: [{ apiVersion: 'apps/v1', uid: 'owner', controller: true, ...owner }] }),
+      ...(terminating === true ? { deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: 30 } : {}),
+    },
+    spec: {
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
+      dnsPolicy: 'ClusterFirst',
+      enableServiceLinks: true,
+      schedulerName: 'default-scheduler',
+      securityContext: {},
+      ...spec,
+      containers: (containers ?? [{ resources: requests === undefined ? {} : { requests }, ...(ports === undefined ? {} : { ports }) }]).map(container),
+      ...(initContainers === undefined ? {} : { initContainers: initContainers.map(container) }),
+    },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export const info = (name: string, parts: PodParts = {}): PodInfo => podInfo(pod(name, parts));
+
+/** A node with these pods on it. */
+export const nodeWith = (name: string, pods: readonly PodInfo[] = [], parts: NodeParts = {}): NodeInfo => new NodeInfo(node(name, parts), pods);
+
+export const cluster = (nodes: readonly NodeInfo[], parts: Partial<Cluster> = {}): Cluster => ({ nodes, namespaceLabels: () => ({}), ownPods: () => undefined, ...parts });
+
+/** What a filter says of each node: its reasons, or `ok`; with `!` where preemption could help. */
+export function said(filter: Filter, asked: PodInfo, nodes: readonly NodeInfo[], parts: Partial<Cluster> = {}): string[] {
+  const check = filter.prepare(asked, cluster(nodes, parts));
+  return nodes.map((one) => {
+    const refusal = check?.(one);
+    return refusal === undefined ? 'ok' : `${refusal.preemptible ? '!' : ''}${refusal.reasons.join(', ')}`;
+  });
+}
+
+/** What a score gives each node; undefined when it makes no difference. */
+export const scored = (score: Score, asked: PodInfo, nodes: readonly NodeInfo[], parts: Partial<Cluster> = {}): readonly number[] | undefined => score.of(asked, nodes, cluster(nodes, parts));
