@@ -6,7 +6,7 @@ import type { JsonObject } from './lists.ts';
 import { managersOf, recordUpdate } from './managed.ts';
 
 const now = Date.parse('2026-01-02T03:04:05Z');
-const by = (manager: string, force = false): Parameters<typeof applyConfiguration>[2] => ({ manager, apiVersion: 'example/v1', now, force, about: 'things "x"' });
+const by = (manager: string, force = false): Parameters<typeof applyConfiguration>[2] => ({ manager, apiVersion: 'example/v1', now, force });
 const thing = (spec: JsonObject, metadata: JsonObject = {}): JsonObject => ({ apiVersion: 'example/v1', kind: 'Thing', metadata: { name: 'x', ...metadata }, spec });
 const specOf = (object: JsonObject): unknown => object['spec'];
 const owners = (object: JsonObject): Record<string, string[]> => Object.fromEntries(managersOf(object).map(({ manager, operation, fields }) => [`${manager}/${operation}`, [...fields].sort()]));
@@ -31,7 +31,7 @@ describe('applyConfiguration', () => {
   it('a field of another manager with another value is a conflict that names it; the same value is shared', () => {
     const live = applyConfiguration(undefined, thing({ a: 1, b: 1 }), by('one'));
     const refused = (): unknown => applyConfiguration(live, thing({ a: 2, b: 1 }), by('two'));
-    expect(refused).toThrow('Apply failed with 1 conflict on things "x": conflict with "one": .spec.a');
+    expect(refused).toThrow('Apply failed with 1 conflict: conflict with "one": .spec.a');
     try {
       refused();
     } catch (error) {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, type StatusCause } from '@roundsman/api';
 import { describePath, fieldsOf, removeAt, stepsOf, union, valueAt, type FieldSet } from './fields.ts';
-import { isObject, listType, type Json, type JsonObject } from './lists.ts';
+import { appliedList, identityOf, isAppliedWhole, isObject, type Json, type JsonObject } from './lists.ts';
 import { isSame, managersOf, setManagers, timeOf, type Manager, type Writer } from './managed.ts';
 
 /**
@@ -9,13 +9,13 @@ import { isSame, managersOf, setManagers, timeOf, type Manager, type Writer } fr
  * unless others own them too; a field that another one owns with another value is a conflict (409 with a cause for each),
  * or taken over with `force`. Returns the new object with its `managedFields`; the arguments are left alone.
  */
-export function applyConfiguration(live: JsonObject | undefined, configuration: JsonObject, writer: Writer & { readonly force: boolean; readonly about: string }): JsonObject {
+export function applyConfiguration(live: JsonObject | undefined, configuration: JsonObject, writer: Writer & { readonly force: boolean }): JsonObject {
   const managers = managersOf(live);
   const mine = managers.find((entry) => isSame(entry, writer, 'Apply'));
   const others = managers.filter((entry) => entry !== mine);
   const applied = fieldsOf(configuration);
   const conflicts = others.flatMap((entry) => conflictsWith(entry, applied, live, configuration));
-  if (conflicts.length > 0 && !writer.force) throw conflictError(conflicts, writer.about);
+  if (conflicts.length > 0 && !writer.force) throw conflictError(conflicts);
   for (const { entry, path } of conflicts) entry.fields.delete(path);
 
   const result = structuredClone(mergeApplied(live ?? {}, configuration, [])) as JsonObject;
@@ -53,13 +53,20 @@ function conflictsWith(entry: Manager, applied: FieldSet, live: JsonObject | und
     .map((path) => ({ entry, path }));
 }
 
-function conflictError(conflicts: readonly FieldConflict[], about: string): ApiError {
+/** As Kubernetes words it; kubectl prints the causes. */
+function conflictError(conflicts: readonly FieldConflict[]): ApiError {
   const causes = conflicts.map(({ entry, path }): StatusCause => {
-    const by = entry.operation === 'Update' ? `"${entry.manager}" using ${entry.apiVersion}${entry.subresource === undefined ? '' : ` (${entry.subresource})`}` : `"${entry.manager}"`;
-    return { reason: 'FieldManagerConflict', message: `conflict with ${by}`, field: describePath(stepsOf(path)) };
+    return { reason: 'FieldManagerConflict', message: `conflict with ${shownManager(entry)}`, field: describePath(stepsOf(path)) };
   });
-  const list = causes.map(({ message, field }) => `${message}: ${field}`).join('; ');
-  return new ApiError('Conflict', `Apply failed with ${causes.length} conflict${causes.length === 1 ? '' : 's'} on ${about}: ${list}`, { causes });
+  if (causes.length === 1) return new ApiError('Conflict', `Apply failed with 1 conflict: ${causes[0]!.message}: ${causes[0]!.field}`, { causes });
+  const managers = [...new Set(causes.map(({ message }) => message))].sort();
+  const lines = managers.flatMap((message) => [`${message.replace('conflict', 'conflicts')}:`, ...causes.filter((cause) => cause.message === message).map(({ field }) => `- ${field}`)]);
+  return new ApiError('Conflict', `Apply failed with ${causes.length} conflicts: ${lines.join('\n')}`, { causes });
+}
+
+function shownManager({ manager, operation, apiVersion, subresource }: Manager): string {
+  const part = subresource === undefined ? '' : ` with subresource "${subresource}"`;
+  return `"${manager}"${part}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
 }
 
 /** The path itself or something below it is in the set. */
@@ -72,6 +79,7 @@ function isOwned(path: string, set: FieldSet): boolean {
 
 function mergeApplied(live: Json | undefined, applied: Json, names: readonly string[]): Json {
   if (isObject(applied)) {
+    if (names.length > 0 && isAppliedWhole(names)) return applied;
     const result: JsonObject = isObject(live) ? { ...live } : {};
     for (const [key, value] of Object.entries(applied)) {
       if (value === null) continue;
@@ -80,12 +88,13 @@ function mergeApplied(live: Json | undefined, applied: Json, names: readonly str
     return result;
   }
   if (!Array.isArray(applied)) return applied;
-  const list = listType(names);
+  const list = appliedList(names);
   const held = Array.isArray(live) ? [...live] : [];
   if (list.type === 'set') return [...held, ...applied.filter((item) => !held.some((one) => isDeepStrictEqual(one, item)))];
-  if (list.type === 'atomic' || !applied.every((item) => isObject(item) && item[list.key] !== undefined)) return applied;
-  for (const item of applied as JsonObject[]) {
-    const at = held.findIndex((one) => isObject(one) && isDeepStrictEqual(one[list.key], item[list.key]));
+  if (list.type === 'atomic' || !applied.every((item) => identityOf(item, list.keys) !== undefined)) return applied;
+  for (const item of applied) {
+    const identity = identityOf(item, list.keys);
+    const at = held.findIndex((one) => isDeepStrictEqual(identityOf(one, list.keys), identity));
     if (at >= 0) held[at] = mergeApplied(held[at], item, names);
     else held.push(item);
   }

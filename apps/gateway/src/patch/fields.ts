@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { badRequest } from '@roundsman/api';
-import { isObject, listType, type Json, type JsonObject } from './lists.ts';
+import { appliedList, identityOf, isAppliedWhole, isObject, keyOf, type Json, type JsonObject } from './lists.ts';
 
 /**
  * Which fields of an object somebody owns. A path is a list of steps as in fieldsV1: `f:name` a member, `k:{"type":"Ready"}` an
@@ -9,43 +9,52 @@ import { isObject, listType, type Json, type JsonObject } from './lists.ts';
 export type FieldSet = Set<string>;
 export type Step = string;
 
-/** Fields that the server sets; nobody owns them. */
-const unowned = new Set(
-  ['apiVersion', 'kind', 'metadata'].map((field) => JSON.stringify([`f:${field}`])).concat(
-    ['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink', 'managedFields'].map((field) =>
-      JSON.stringify(['f:metadata', `f:${field}`]),
-    ),
-  ),
-);
+/** Members of metadata that the server sets; nobody owns them. */
+const unowned: ReadonlySet<string> = new Set([
+  'name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink', 'managedFields',
+]);
 
 export const union = (a: FieldSet, b: FieldSet): FieldSet => new Set([...a, ...b]);
 export const stepsOf = (path: string): Step[] => JSON.parse(path) as Step[];
 
 /** Every field that has a value, down to what is merged as one. */
-export function fieldsOf(object: JsonObject): FieldSet {
-  const found: FieldSet = new Set();
-  const add = (steps: readonly Step[]): void => {
-    const path = JSON.stringify(steps);
-    if (!unowned.has(path)) found.add(path);
-  };
-  const walk = (value: Json | undefined, steps: readonly Step[], names: readonly string[]): void => {
-    if (value === undefined || value === null || (names.length > 1 && unowned.has(JSON.stringify(steps)))) return;
-    if (Array.isArray(value)) {
-      const list = listType(names);
-      if (list.type === 'map' && value.length > 0 && value.every((item) => isObject(item) && item[list.key] !== undefined)) {
-        for (const item of value as JsonObject[]) {
-          const inside = [...steps, `k:${JSON.stringify({ [list.key]: item[list.key] as Json })}`];
-          add(inside);
-          for (const [key, member] of Object.entries(item)) walk(member, [...inside, `f:${key}`], [...names, key]);
-        }
-      } else if (list.type === 'set' && value.length > 0) for (const item of value) add([...steps, `v:${JSON.stringify(item)}`]);
-      else add(steps);
-    } else if (isObject(value) && Object.keys(value).length > 0) {
-      for (const [key, member] of Object.entries(value)) walk(member, [...steps, `f:${key}`], [...names, key]);
-    } else add(steps);
-  };
-  for (const [key, member] of Object.entries(object)) walk(member, [`f:${key}`], [key]);
-  return found;
+export const fieldsOf = (object: JsonObject): FieldSet => fromFieldsV1(fieldsV1Of(object));
+
+/** The same in the nested form of `managedFields[].fieldsV1`. Every create through here makes it, so it is one plain walk. */
+export function fieldsV1Of(object: JsonObject): JsonObject {
+  const root: JsonObject = {};
+  for (const [key, member] of Object.entries(object)) if (key !== 'apiVersion' && key !== 'kind') addField(root, `f:${key}`, member, [key]);
+  return root;
+}
+
+function addField(parent: JsonObject, step: Step, value: Json | undefined, names: readonly string[]): void {
+  if (value === undefined || value === null || (names.length === 2 && names[0] === 'metadata' && unowned.has(names[1] as string))) return;
+  const node = Array.isArray(value) ? listFields(value, names) : isObject(value) ? objectFields(value, names) : {};
+  if (node !== undefined) parent[step] = node;
+}
+
+function objectFields(value: JsonObject, names: readonly string[]): JsonObject | undefined {
+  const node: JsonObject = {};
+  const members = isAppliedWhole(names) ? [] : Object.entries(value);
+  for (const [key, member] of members) addField(node, `f:${key}`, member, [...names, key]);
+  // Without a member that has a value it is no field, unless it was empty from the start; metadata always is there.
+  const nothing = Object.keys(node).length === 0 && (members.length > 0 || (names.length === 1 && names[0] === 'metadata'));
+  return nothing ? undefined : node;
+}
+
+function listFields(items: readonly Json[], names: readonly string[]): JsonObject {
+  const node: JsonObject = {};
+  const list = appliedList(names);
+  if (list.type === 'set') for (const item of items) node[`v:${JSON.stringify(item)}`] = {};
+  if (list.type !== 'map') return node;
+  for (const item of items) {
+    const identity = identityOf(item, list.keys);
+    if (identity === undefined) return {};
+    const inside: JsonObject = { '.': {} };
+    for (const [key, member] of Object.entries(item as JsonObject)) addField(inside, `f:${key}`, member, [...names, key]);
+    node[`k:${JSON.stringify(identity)}`] = inside;
+  }
+  return node;
 }
 
 /** What a path leads to; undefined where there is nothing. */
@@ -63,7 +72,7 @@ export function valueAt(object: Json | undefined, steps: readonly Step[]): Json 
 export function isItem(item: Json, step: Step): boolean {
   const wanted = JSON.parse(step.slice(2)) as Json;
   if (step.startsWith('v:')) return isDeepStrictEqual(item, wanted);
-  return isObject(item) && isObject(wanted) && Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(item[key], value));
+  return isObject(item) && isObject(wanted) && Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(keyOf(item, key), value));
 }
 
 /** Takes a field out, and the objects and lists that are empty then. Changes `object`. */
@@ -127,8 +136,8 @@ export function describePath(steps: readonly Step[]): string {
     .map((step) => {
       if (step.startsWith('f:')) return /^[A-Za-z_][A-Za-z0-9_]*$/.test(step.slice(2)) ? `.${step.slice(2)}` : `[${JSON.stringify(step.slice(2))}]`;
       if (step.startsWith('v:')) return `[${step.slice(2)}]`;
-      const [[key, value] = ['', '']] = Object.entries(JSON.parse(step.slice(2)) as JsonObject);
-      return `[${key}=${JSON.stringify(value)}]`;
+      const keys = Object.entries(JSON.parse(step.slice(2)) as JsonObject);
+      return `[${keys.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(',')}]`;
     })
     .join('');
 }

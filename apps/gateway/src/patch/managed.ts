@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { badRequest } from '@roundsman/api';
 import { z } from 'zod';
-import { fieldsOf, fromFieldsV1, stepsOf, toFieldsV1, union, valueAt, type FieldSet } from './fields.ts';
+import { fieldsOf, fieldsV1Of, fromFieldsV1, stepsOf, toFieldsV1, union, valueAt, type FieldSet } from './fields.ts';
 import { isObject, type JsonObject } from './lists.ts';
 
 /** One entry of `metadata.managedFields`, its fields as a set. */
@@ -78,12 +78,13 @@ export const timeOf = (now: number): string => `${new Date(now).toISOString().sl
  * Sets `next.metadata.managedFields`.
  */
 export function recordUpdate(live: JsonObject | undefined, next: JsonObject, writer: Writer): void {
+  if (live === undefined) return recordCreate(next, writer);
   const stored = managersOf(live);
   const given = managersOf(next);
   const asked = isObject(next['metadata']) && next['metadata']['managedFields'] !== undefined;
   // A client that sends other entries than it read edits the ownership itself.
-  const managers = live === undefined ? [] : asked ? given : stored;
-  const before = live === undefined ? new Set<string>() : fieldsOf(live);
+  const managers = asked ? given : stored;
+  const before = fieldsOf(live);
   const after = fieldsOf(next);
   const changed = new Set([...after].filter((path) => !before.has(path) || !isDeepStrictEqual(valueAt(live, stepsOf(path)), valueAt(next, stepsOf(path)))));
   const mine = managers.find((entry) => isSame(entry, writer, 'Update'));
@@ -101,6 +102,16 @@ export function recordUpdate(live: JsonObject | undefined, next: JsonObject, wri
     }
   }
   setManagers(next, folded(managers));
+}
+
+/** Whoever creates an object owns all of it, whatever it says of managers. */
+function recordCreate(next: JsonObject, { manager, apiVersion, subresource, now }: Writer): void {
+  managersOf(next);
+  const fieldsV1 = fieldsV1Of(next);
+  const metadata = next['metadata'] as JsonObject;
+  const entry = { apiVersion, fieldsType: 'FieldsV1', fieldsV1, manager, operation: 'Update', ...(subresource === undefined ? {} : { subresource }), time: timeOf(now) };
+  if (Object.keys(fieldsV1).length > 0) metadata['managedFields'] = [entry];
+  else delete metadata['managedFields'];
 }
 
 function folded(managers: Manager[]): Manager[] {

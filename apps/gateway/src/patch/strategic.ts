@@ -1,13 +1,21 @@
 import { badRequest } from '@roundsman/api';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, listType, type Json, type JsonObject } from './lists.ts';
+import { isObject, patchedList, type Json, type JsonObject } from './lists.ts';
 
 /**
  * Strategic merge patch: objects merge, lists with a merge key merge item by item, other lists are replaced. Directives:
  * `$patch: delete|replace|merge`, `$setElementOrder/LIST`, `$deleteFromPrimitiveList/LIST`, `$retainKeys`; null removes.
  */
 export function strategicMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
-  return mergeObject(target, patch, []);
+  return mergeObject(withReplaced(target, patch), patch, []);
+}
+
+/** The selector of a disruption budget is replaced whole, unlike those of workloads. */
+function withReplaced(target: JsonObject, patch: JsonObject): JsonObject {
+  const { spec } = target;
+  if (target['kind'] !== 'PodDisruptionBudget' || !isObject(spec) || !isObject(patch['spec']) || !isObject(patch['spec']['selector'])) return target;
+  const { selector: _selector, ...rest } = spec;
+  return { ...target, spec: rest };
 }
 
 const orderPrefix = '$setElementOrder/';
@@ -37,10 +45,10 @@ function mergeObject(target: JsonObject, patch: JsonObject, path: readonly strin
 function mergeValue(target: Json | undefined, patch: Json, path: readonly string[]): Json {
   if (isObject(patch)) return mergeObject(isObject(target) ? target : {}, patch, path);
   if (!Array.isArray(patch)) return patch;
-  const list = listType(path);
+  const list = patchedList(path);
   const held = Array.isArray(target) ? target : [];
   if (list.type === 'set') return [...held, ...patch.filter((item) => !held.some((one) => isDeepStrictEqual(one, item)))];
-  if (list.type === 'map') return mergeItems(held, patch, list.key, path);
+  if (list.type === 'map') return mergeItems(held, patch, list.keys[0], path);
   return patch.map((item) => (isObject(item) ? withoutDirectives(item) : item));
 }
 
@@ -75,8 +83,8 @@ function deleteScalars(result: JsonObject, list: string, gone: Json | undefined)
 function orderElements(result: JsonObject, list: string, order: Json | undefined, path: readonly string[]): void {
   const held = result[list];
   if (!Array.isArray(held) || !Array.isArray(order)) return;
-  const kind = listType([...path, list]);
-  const idOf = (item: Json): Json | undefined => (kind.type === 'map' && isObject(item) ? item[kind.key] : item);
+  const kind = patchedList([...path, list]);
+  const idOf = (item: Json): Json | undefined => (kind.type === 'map' && isObject(item) ? item[kind.keys[0]] : item);
   const rank = (item: Json): number => order.findIndex((one) => isDeepStrictEqual(idOf(one), idOf(item)));
   const named = held.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
   let next = 0;

@@ -201,7 +201,8 @@ const fromKubectl = {
 };
 
 describe('what kubectl sends', () => {
-  const sent = (name: keyof typeof fromKubectl): unknown => decoder.decode(Buffer.from(fromKubectl[name], 'base64'));
+  const served = new ProtobufBodies(messages, bodies);
+  const sent = (name: keyof typeof fromKubectl): unknown => served.decode(Buffer.from(fromKubectl[name], 'base64'));
   it('for a deployment of no replicas: the zero is meant', () => {
     const labels = { app: 'd' };
     const containers = [{ name: 'nginx', image: 'nginx:1', resources: {} }, { name: 'busybox', image: 'busybox', resources: {} }];
