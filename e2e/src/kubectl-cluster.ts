@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
+import { agentIdentity, runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
 import { gatewayService, type Listening } from '@roundsman/gateway';
 import { service as intake } from '@roundsman/intake';
 import { migrateReports } from '@roundsman/reports';
@@ -34,7 +34,7 @@ export class KubectlCluster {
   ) {}
 
   static async start(env: NodeJS.ProcessEnv = {}): Promise<KubectlCluster> {
-    const identities = [...(['intake', 'gateway', 'reporter', 'scheduler'] as const).map(serviceIdentity), runnerIdentity('runner-1', 'node-1')];
+    const identities = [...(['intake', 'gateway', 'reporter', 'scheduler', 'controllers'] as const).map(serviceIdentity), runnerIdentity('runner-1', 'node-1'), agentIdentity('node-1'), agentIdentity('node-2')];
     const prepare = async (url: string): Promise<void> => {
       await migrateStore(url);
       await migrateReports(url);
@@ -44,6 +44,10 @@ export class KubectlCluster {
     await cluster.startIntake();
     await cluster.startGateway();
     return cluster;
+  }
+
+  get kubeconfig(): string {
+    return join(this.folder, 'kubeconfig');
   }
 
   async startIntake(): Promise<void> {
@@ -100,7 +104,7 @@ export class KubectlCluster {
   }
 
   kubectlEnv(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-    return { PATH: process.env['PATH'] ?? '', HOME: this.folder, KUBECONFIG: join(this.folder, 'kubeconfig'), TMPDIR: this.folder, ...more };
+    return { PATH: process.env['PATH'] ?? '', HOME: this.folder, KUBECONFIG: this.kubeconfig, TMPDIR: this.folder, ...more };
   }
 
   /** One HTTP request with the token. */
@@ -138,7 +142,7 @@ export class KubectlCluster {
       users: [{ name: 'roundsman', user: { token: this.token } }],
       contexts: [{ name: 'roundsman', context: { cluster: 'roundsman', user: 'roundsman', namespace: 'default' } }],
     };
-    writeFileSync(join(this.folder, 'kubeconfig'), stringify(config), { mode: 0o600 });
+    writeFileSync(this.kubeconfig, stringify(config), { mode: 0o600 });
   }
 
   #log(): Logger {
