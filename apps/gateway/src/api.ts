@@ -1,18 +1,23 @@
-import { Discovery, subresourcesOf, type Listed } from './discovery.ts';
+import { Discovery, type Listed } from './discovery.ts';
 import { ok, type Answer, type Exchange } from './http/exchange.ts';
-import { resourcePath } from './http/path.ts';
+import { resourcePath, type ResourcePath } from './http/path.ts';
 import { writeOptions } from './http/query.ts';
 import { LiveStreams, taskKey } from './live/streams.ts';
-import { isTask, type Catalogue } from './resources/catalogue.ts';
+import type { UpgradeRequest } from './http/upgrade.ts';
+import type { PodHandler } from './pods/handler.ts';
+import type { Catalogue } from './resources/catalogue.ts';
 import { MethodNotAllowed, notServed, ResourceHandler } from './resources/handler.ts';
 import { getObject } from './resources/list.ts';
 import type { Served } from './resources/reader.ts';
+import { subresourcesOf } from './resources/subresources.ts';
+import type { Target } from './resources/writes.ts';
 import { emptyOpenApiV2, openApiOf, type OpenApi } from './openapi.ts';
 import { answerReview, reviews } from './reviews.ts';
 
 export interface ApiOptions {
   readonly catalogue: Catalogue;
   readonly resources: ResourceHandler;
+  readonly pods: PodHandler;
   readonly live: LiveStreams;
   /** Of the product: `0.1.0`. */
   readonly version: string;
@@ -27,7 +32,7 @@ export class Api {
 
   constructor(options: ApiOptions) {
     this.#options = options;
-    const listed: Listed[] = options.catalogue.all.map((served) => ({ kind: served.kind, verbs: served.verbs, subresources: subresourcesOf(served, isTask(served)) }));
+    const listed: Listed[] = options.catalogue.all.map((served) => ({ kind: served.kind, verbs: served.verbs, subresources: subresourcesOf(served) }));
     this.#discovery = new Discovery([...listed, ...reviews]);
     this.#openapi = openApiOf([...listed, ...reviews]);
   }
@@ -39,12 +44,31 @@ export class Api {
     if (path.group === 'roundsman.io' && path.version === 'v1' && path.resource === 'live' && path.name === undefined && path.namespace === undefined) return this.#live(exchange, undefined);
     const review = reviews.find(({ kind }) => kind.group === path.group && kind.version === path.version && kind.plural === path.resource);
     if (review && path.name === undefined && path.namespace === undefined) return this.#review(review, exchange);
-    const served = this.#options.catalogue.find(path.group, path.version, path.resource);
-    if (served === undefined) throw notServed(exchange.path);
+    const served = this.#find(path, exchange.path);
     const { subresource, name } = path;
-    if (subresource !== undefined && !subresourcesOf(served, isTask(served)).some((one) => one.name === subresource)) throw notServed(exchange.path);
     if (subresource === 'live') return this.#liveOf(served, path.namespace, name as string, exchange);
+    if (served.stored && name !== undefined && subresource !== undefined) {
+      const answer = this.#options.pods.answer(served as Target['served'], { ...path, name }, exchange);
+      if (answer !== undefined) return answer;
+    }
     return this.#options.resources.handle(served, path, exchange);
+  }
+
+  /** Takes a connection over for a stream to a pod, until it ends. Rejects when it refuses. */
+  async upgrade(upgrade: UpgradeRequest): Promise<void> {
+    const path = resourcePath(upgrade.parts);
+    if (path?.name === undefined) throw notServed(upgrade.path);
+    await this.#options.pods.upgrade(this.#find(path, upgrade.path) as Target['served'], { ...path, name: path.name }, upgrade);
+  }
+
+  /** The resource that a path means; 404 when it, or the part of it that is named, is not served. */
+  #find({ group, version, resource, subresource, namespace, name }: ResourcePath, shown: string): Served {
+    const served = this.#options.catalogue.find(group, version, resource);
+    if (served === undefined) throw notServed(shown);
+    if (subresource === undefined) return served;
+    if (!subresourcesOf(served).some((one) => one.name === subresource)) throw notServed(shown);
+    if (served.kind.namespaced !== (namespace !== undefined) || name === undefined) throw notServed(shown);
+    return served;
   }
 
   #document(exchange: Exchange): Answer {
@@ -101,7 +125,6 @@ export class Api {
   }
 
   async #liveOf(served: Served, namespace: string | undefined, name: string, exchange: Exchange): Promise<Answer> {
-    if (served.kind.namespaced !== (namespace !== undefined)) throw notServed(exchange.path);
     exchange.label = `watch ${served.kind.plural}/live`;
     if (exchange.method !== 'GET') throw new MethodNotAllowed(exchange.method, served, ['GET']);
     await getObject(served, namespace, name);

@@ -13,6 +13,7 @@ export const gatewayConfig = z.object({
   kdoctorAliases: z.stringbool().default(true).describe('Serve kdoctor.io and system.kdoctor.io'),
   kdoctorNamespace: z.string().min(1).default('default').describe('Namespace that the cluster-scoped kdoctor.io kinds live in'),
   maxLiveClients: z.coerce.number().int().positive().default(200).describe('Open event streams at most'),
+  maxPodStreams: z.coerce.number().int().positive().default(500).describe('Open exec, attach, port-forward and log streams at most'),
   maxWatches: z.coerce.number().int().positive().default(2000).describe('Open watches at most'),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;

@@ -1,26 +1,12 @@
 import { apiVersionOf, type Kind } from '@roundsman/api';
-import type { Served, Verb } from './resources/reader.ts';
-
-/** A part of an object at a path of its own. */
-export interface Subresource {
-  readonly name: string;
-  readonly kind: string;
-  readonly verbs: readonly ('create' | 'get' | 'patch' | 'update')[];
-}
+import type { Verb } from './resources/reader.ts';
+import type { Subresource } from './resources/subresources.ts';
 
 /** What discovery says of one resource. */
 export interface Listed {
   readonly kind: Kind;
   readonly verbs: readonly Verb[];
   readonly subresources: readonly Subresource[];
-}
-
-/** Subresources of a served kind: status where it has one, run, cancel and live of tasks. */
-export function subresourcesOf({ kind, stored }: Served, isTask: boolean): Subresource[] {
-  const list: Subresource[] = [];
-  if (stored && kind.hasStatus) list.push({ name: 'status', kind: kind.kind, verbs: ['get', 'patch', 'update'] });
-  if (isTask) list.push({ name: 'run', kind: kind.kind, verbs: ['create'] }, { name: 'cancel', kind: kind.kind, verbs: ['create'] }, { name: 'live', kind: kind.kind, verbs: ['get'] });
-  return list;
 }
 
 /** Everything discovery answers from, in the order given: the first version of a group is the preferred one. */
@@ -87,7 +73,7 @@ function aggregatedResource({ kind, verbs, subresources }: Listed): object {
     verbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
-    ...(subresources.length === 0 ? {} : { subresources: subresources.map((one) => ({ subresource: one.name, responseKind: { group, version, kind: one.kind }, verbs: one.verbs })) }),
+    ...(subresources.length === 0 ? {} : { subresources: subresources.map((one) => ({ subresource: one.name, responseKind: { ...(one.of ?? { group, version }), kind: one.kind }, verbs: one.verbs })) }),
   };
 }
 
@@ -95,6 +81,6 @@ function legacyResources({ kind, verbs, subresources }: Listed): object[] {
   const { plural, singular, shortNames, categories, namespaced } = kind;
   return [
     { name: plural, singularName: singular, namespaced, kind: kind.kind, verbs, ...(shortNames.length === 0 ? {} : { shortNames }), ...(categories.length === 0 ? {} : { categories }) },
-    ...subresources.map((one) => ({ name: `${plural}/${one.name}`, singularName: '', namespaced, kind: one.kind, verbs: one.verbs })),
+    ...subresources.map((one) => ({ name: `${plural}/${one.name}`, singularName: '', namespaced, ...one.of, kind: one.kind, verbs: one.verbs })),
   ];
 }

@@ -12,13 +12,15 @@ import { authenticator } from './http/auth.ts';
 import { serverCertificate, type ServerCertificate } from './http/certificate.ts';
 import { refuseOpenHttp } from './http/listener.ts';
 import { defaultLiveLimits, LiveStreams } from './live/streams.ts';
-import { Catalogue, reportResources, storedResources } from './resources/catalogue.ts';
+import { PodHandler } from './pods/handler.ts';
+import { Catalogue, reportResources, storedResources, usageResources } from './resources/catalogue.ts';
 import { ResourceHandler } from './resources/handler.ts';
 import { ReportFeed } from './resources/report-feed.ts';
 import { Tasks } from './resources/tasks.ts';
 import type { Watch } from './resources/watch.ts';
 import { Writes } from './resources/writes.ts';
 import { GatewayServer } from './server.ts';
+import { OpenStreams } from './streams/open-streams.ts';
 
 /** Where the gateway can be reached. */
 export interface Listening {
@@ -46,6 +48,7 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #reports: Reports;
   readonly #reportFeed: ReportFeed;
   readonly #serve: (certificate: ServerCertificate | undefined) => GatewayServer;
+  readonly #podStreams: OpenStreams;
   #server: GatewayServer | undefined;
   readonly #watches = new Set<Watch>();
   #url = '';
@@ -62,21 +65,27 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
     const tasks = new Tasks(this.#store);
     this.#reportFeed = new ReportFeed({ bus, reports: this.#reports, tasks, changes: this.#feed, log });
     const kdoctor = config.kdoctorAliases ? config.kdoctorNamespace : undefined;
-    const catalogue = new Catalogue([...storedResources(this.#store, this.#feed, kdoctor), ...reportResources(this.#reports, tasks, this.#reportFeed, kdoctor)]);
-    const resources = new ResourceHandler(new Writes(bus), { admit: (watch) => this.#admit(watch) });
-    const api = new Api({ catalogue, resources, live: this.#live, version: productVersion, address: () => this.#url.replace(/^https?:\/\//, '') });
-    this.#serve = (certificate) => new GatewayServer({ host: config.host, port: config.port, certificate, authenticate, answer: (exchange) => api.answer(exchange), health, metrics, log });
+    const stored = storedResources(this.#store, this.#feed, kdoctor);
+    const catalogue = new Catalogue([...stored, ...reportResources(this.#reports, tasks, this.#reportFeed, kdoctor), ...usageResources(bus, stored)]);
+    const writes = new Writes(bus);
+    const resources = new ResourceHandler(writes, { admit: (watch) => this.#admit(watch) });
+    this.#podStreams = new OpenStreams(config.maxPodStreams);
+    const pods = new PodHandler(bus, writes, this.#podStreams);
+    const api = new Api({ catalogue, resources, pods, live: this.#live, version: productVersion, address: () => this.#url.replace(/^https?:\/\//, '') });
+    this.#serve = (certificate) => new GatewayServer({ host: config.host, port: config.port, certificate, authenticate, answer: (exchange) => api.answer(exchange), upgrade: (upgrade) => api.upgrade(upgrade), health, metrics, log });
     health.add({ name: 'gateway/feed', problem: () => this.#feed.problem() });
     const watches = this.#watches;
     const live = this.#live;
+    const podStreams = this.#podStreams;
     const open = new Gauge({
       name: 'roundsman_gateway_open_streams',
-      help: 'Watches and live streams that are open',
+      help: 'Watches, live streams and streams to pods that are open',
       labelNames: ['stream'],
       registers: [metrics],
       collect: () => {
         open.set({ stream: 'watch' }, watches.size);
         open.set({ stream: 'live' }, live.clients);
+        for (const stream of ['log', 'exec', 'attach', 'portforward']) open.set({ stream }, podStreams.count(stream));
       },
     });
     const feed = this.#feed;
@@ -109,6 +118,7 @@ class Gateway implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     for (const watch of this.#watches) watch.end();
     await this.#live.stop();
+    this.#podStreams.abortAll();
     await this.#server?.close();
     await this.#reportFeed.stop();
     await this.#feed.stop();

@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError, badRequest } from '@roundsman/api';
 import type { Health } from '@roundsman/service';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -12,6 +13,7 @@ import { Listener } from './http/listener.ts';
 import { segments } from './http/path.ts';
 import { Query } from './http/query.ts';
 import { refusalOf } from './http/status.ts';
+import { answerAndClose, asksForStream, type UpgradeRequest } from './http/upgrade.ts';
 import { MethodNotAllowed, notServed } from './resources/handler.ts';
 
 export interface ServerOptions {
@@ -21,6 +23,8 @@ export interface ServerOptions {
   readonly certificate: ServerCertificate | undefined;
   readonly authenticate: Authenticate;
   readonly answer: (exchange: Exchange) => Promise<Answer>;
+  /** Takes a connection over until it ends; rejects when it refuses. */
+  readonly upgrade: (upgrade: UpgradeRequest) => Promise<void>;
   readonly health: Health;
   readonly metrics: Registry;
   readonly log: Logger;
@@ -52,8 +56,8 @@ export class GatewayServer {
       // Parsed here, with its own errors; the router only sees one path.
       rewriteUrl: () => '/',
       serverFactory: (handler) => {
-        const limits = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 75_000, requestTimeout: 60_000 };
-        this.#listener = new Listener(handler, limits, options.certificate, refuseBytes);
+        const limits = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 75_000, requestTimeout: 60_000, shouldUpgradeCallback: asksForStream };
+        this.#listener = new Listener({ request: handler, upgrade: (request, socket, head) => void this.#upgrade(request, socket, head), clientError: refuseBytes }, limits, options.certificate);
         return this.#listener.plain;
       },
     });
@@ -67,7 +71,7 @@ export class GatewayServer {
     this.#app.addHook('onRequest', (request, reply, done) => {
       const { authenticate } = options;
       try {
-        const { parts } = pathOf(request);
+        const { parts } = pathOf(request.originalUrl);
         if (!openPaths.has(parts[0] ?? '')) authenticate(request.headers.authorization);
         // Methods that nothing here answers are refused before their bodies matter.
         if (knownMethods.has(request.method)) done();
@@ -113,7 +117,7 @@ export class GatewayServer {
       this.#durations.observe({ method: known, route: exchange?.label ?? 'other', code: String(reply.raw.statusCode) }, (performance.now() - begun) / 1000);
     });
     try {
-      const { parts, path, query } = pathOf(request);
+      const { parts, path, query } = pathOf(request.originalUrl);
       if (openPaths.has(parts[0] ?? '')) return this.#health(parts, path, method, reply);
       const user = this.#options.authenticate(request.headers.authorization);
       if (parts.length === 1 && parts[0] === 'metrics') return await this.#metrics(method, reply);
@@ -132,6 +136,25 @@ export class GatewayServer {
     } catch (error) {
       this.#refuse(error, method, reply);
     }
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const begun = performance.now();
+    const { method = '', url = '' } = request;
+    let code = 101;
+    // An error of the connection ends it; whoever holds it sees that.
+    socket.on('error', () => undefined);
+    try {
+      const { parts, path, query } = pathOf(url);
+      const user = this.#options.authenticate(request.headers.authorization);
+      await this.#options.upgrade({ request, socket, head, parts, path, query: new Query(query), user });
+    } catch (error) {
+      const { status, headers, unexpected } = refusalOf(error);
+      if (unexpected) this.#options.log.error({ err: error, method, url: url.slice(0, 500) }, 'stream failed');
+      code = status.code;
+      answerAndClose(socket, code, STATUS_CODES[code] ?? '', 'application/json', JSON.stringify(status), headers);
+    }
+    this.#durations.observe({ method, route: `connect pods/${url.split('?')[0]?.split('/').at(-1) ?? ''}`, code: String(code) }, (performance.now() - begun) / 1000);
   }
 
   #refuse(error: unknown, method: string, reply: FastifyReply): void {
@@ -168,16 +191,14 @@ export class GatewayServer {
 
 /** What is no HTTP at all still gets an answer that says so. */
 function refuseBytes(error: Error, socket: Socket): void {
-  if (socket.destroyed || !socket.writable) return;
   const huge = (error as { code?: string }).code === 'HPE_HEADER_OVERFLOW';
   const message = huge ? `the headers of the request are larger than ${maxHeaderBytes} bytes` : `not an HTTP/1.1 request: ${error.message}`;
-  const text = JSON.stringify(badRequest(message).status);
-  socket.end(`HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  answerAndClose(socket, 400, 'Bad Request', 'application/json', JSON.stringify(badRequest(message).status));
 }
 
 /** The path as it was asked for. Refuses what no name can hold. */
-function pathOf(request: FastifyRequest): { parts: string[]; path: string; query: URLSearchParams } {
-  const [path = '', query = ''] = splitOnce(request.originalUrl, '?');
+function pathOf(url: string): { parts: string[]; path: string; query: URLSearchParams } {
+  const [path = '', query = ''] = splitOnce(url, '?');
   const parts = segments(path);
   const params = new URLSearchParams(query);
   if (parts.some((part) => part.includes('\0')) || [...params].some(([key, value]) => key.includes('\0') || value.includes('\0'))) throw badRequest('the URL holds a NUL character');

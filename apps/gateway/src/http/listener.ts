@@ -1,6 +1,7 @@
-import { createServer as createHttp, type RequestListener, type Server as HttpServer, type ServerOptions } from 'node:http';
+import { createServer as createHttp, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerOptions } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { createServer as createNet, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ServerCertificate } from './certificate.ts';
 
 /** First byte of a TLS handshake; no HTTP method starts with it. */
@@ -18,6 +19,14 @@ export function refuseOpenHttp(host: string, certificate: ServerCertificate | un
   );
 }
 
+export interface Handlers {
+  readonly request: RequestListener;
+  /** For what `options.shouldUpgradeCallback` lets through. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** What is no HTTP. */
+  readonly clientError: (error: Error, socket: Socket) => void;
+}
+
 /**
  * One port for HTTPS, and for plain HTTP from this machine: kubectl sends its token over HTTPS only, while curl and local
  * tools need no certificate. From elsewhere plain HTTP is refused, so that no token travels in the clear.
@@ -28,12 +37,13 @@ export class Listener {
   readonly #front: Server | undefined;
   readonly #sockets = new Set<Socket>();
 
-  constructor(handler: RequestListener, options: ServerOptions, certificate: ServerCertificate | undefined, onClientError: (error: Error, socket: Socket) => void) {
-    this.plain = createHttp(options, handler);
-    this.plain.on('clientError', (error, socket) => onClientError(error, socket as Socket));
+  constructor(handlers: Handlers, options: ServerOptions, certificate: ServerCertificate | undefined) {
+    const { request, upgrade, clientError } = handlers;
+    this.plain = createHttp(options, request);
+    this.plain.on('clientError', (error, socket) => clientError(error, socket as Socket)).on('upgrade', upgrade);
     if (!certificate) return;
-    const secure = createHttps({ ...options, cert: certificate.cert, key: certificate.key, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] }, handler);
-    secure.on('clientError', (error, socket) => onClientError(error, socket as Socket));
+    const secure = createHttps({ ...options, cert: certificate.cert, key: certificate.key, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] }, request);
+    secure.on('clientError', (error, socket) => clientError(error, socket as Socket)).on('upgrade', upgrade);
     // A client that does not trust us ends the handshake: its own business.
     secure.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#secure = secure;

@@ -1,13 +1,15 @@
 import { apiVersionOf, kindByResource, storedKinds, taskResources, views, type Kind } from '@roundsman/api';
+import type { Bus } from '@roundsman/bus';
 import type { ChangeFeed } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import type { Reports } from '@roundsman/reports';
 import { KdoctorReports, kdoctorReportKind } from './kdoctor-reports.ts';
-import type { Served, Stored, Verb } from './reader.ts';
+import type { Reader, Served, Stored, Verb } from './reader.ts';
 import type { ReportFeed } from './report-feed.ts';
 import { LatestReports, RoundReports } from './report-readers.ts';
 import { StoredReader } from './stored-reader.ts';
 import type { Tasks } from './tasks.ts';
+import { NodeUsage, PodUsage, Usage } from './usage-readers.ts';
 
 const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const taskKeys: ReadonlySet<string> = new Set(Object.values(taskResources));
@@ -49,6 +51,17 @@ export function reportResources(reports: Reports, tasks: Tasks, feed: ReportFeed
     { kind: kindByResource.get('reports.roundsman.io') as Kind, reader: new LatestReports(reports, tasks, feed), verbs: watched },
     { kind: kindByResource.get('roundreports.roundsman.io') as Kind, reader: new RoundReports(reports, feed), verbs: watched },
     ...(kdoctorNamespace === undefined ? [] : [{ kind: kdoctorReportKind, reader: new KdoctorReports(reports, tasks, kdoctorNamespace), verbs: ['get', 'list'] as const }]),
+  ];
+}
+
+/** What nodes and pods use, asked of the agents (metrics.k8s.io). */
+export function usageResources(bus: Bus, stored: readonly Served[]): Served[] {
+  const reader = (plural: string): Reader => (stored.find(({ kind }) => kind.group === '' && kind.plural === plural) as Served).reader;
+  const usage = new Usage(bus, reader('nodes'), reader('pods'));
+  const kind = (plural: string): Kind => kindByResource.get(`${plural}.metrics.k8s.io`) as Kind;
+  return [
+    { kind: kind('nodes'), reader: new NodeUsage(usage), verbs: ['get', 'list'] },
+    { kind: kind('pods'), reader: new PodUsage(usage), verbs: ['get', 'list'] },
   ];
 }
 

@@ -1,19 +1,19 @@
 import { ApiError, badRequest, labelProblem, taskAnnotations, type KubeObject } from '@roundsman/api';
-import { z } from 'zod';
 import type { Answer, Exchange } from '../http/exchange.ts';
 import { ok } from '../http/exchange.ts';
 import { mediaType } from '../http/body.ts';
-import { dryRunOption, listOptions, watchOptions, writeOptions } from '../http/query.ts';
+import { listOptions, watchOptions } from '../http/query.ts';
 import type { ResourcePath } from '../http/path.ts';
-import { jsonPatch } from '../patch/json.ts';
-import { isObject, type Json, type JsonObject } from '../patch/lists.ts';
+import type { JsonObject } from '../patch/lists.ts';
 import { mergePatch } from '../patch/merge.ts';
-import { strategicMergePatch } from '../patch/strategic.ts';
+import { deletionOf } from './delete-options.ts';
 import { getObject, list, selectionOf } from './list.ts';
+import { applyPatchType, patchOf } from './patching.ts';
 import type { Served, Verb } from './reader.ts';
 import { tableOf, type TableOptions } from './table.ts';
 import { Watch } from './watch.ts';
-import type { Request, Target, Writes, Written } from './writes.ts';
+import { answerScale } from './scale.ts';
+import { requestOf, type Request, type Target, type Writes, type Written } from './writes.ts';
 
 /** Watches that are open, to bound and to end them. */
 export interface OpenWatches {
@@ -33,13 +33,13 @@ export class ResourceHandler {
   async handle(served: Served, path: ResourcePath, exchange: Exchange): Promise<Answer> {
     const { name, subresource } = path;
     if (served.kind.namespaced ? name !== undefined && path.namespace === undefined : path.namespace !== undefined) throw notServed(exchange.path);
-    if (subresource === 'status' && !(served.stored && served.kind.hasStatus)) throw notServed(exchange.path);
     const wrong = path.namespace === undefined ? undefined : labelProblem(path.namespace);
     if (wrong !== undefined) throw badRequest(`the namespace ${JSON.stringify(path.namespace)} in the path cannot be one: ${wrong}`);
     const verb = verbOf(exchange, path);
     const allowed = this.#allowed(served, path);
     exchange.label = `${verb ?? 'other'} ${served.kind.plural}${subresource === undefined ? '' : `/${subresource}`}`;
     if (verb === undefined || !allowed.some(({ verbs }) => verbs.includes(verb))) throw new MethodNotAllowed(exchange.method, served, allowed.map(({ method }) => method));
+    if (subresource === 'scale') return answerScale(served as Target['served'], path.namespace, name as string, exchange, this.#writes);
     if (verb === 'get') return this.#get(served, path, exchange);
     if (verb === 'list') return this.#list(served, path, exchange);
     if (verb === 'watch') return this.#watch(served, path, exchange);
@@ -94,7 +94,7 @@ export class ResourceHandler {
 
   async #write(served: Target['served'], path: ResourcePath, exchange: Exchange, verb: Verb): Promise<Answer> {
     const { namespace, name } = path;
-    const request = this.#request(exchange);
+    const request = requestOf(exchange);
     if (verb !== 'patch' && request.force !== undefined) throw badRequest('query parameter force is for patches only');
     const target: Target = { served, namespace, name: name ?? '', subresource: path.subresource === 'status' ? 'status' : undefined };
     const body = await exchange.body();
@@ -108,21 +108,15 @@ export class ResourceHandler {
   }
 
   #patch(target: Target, body: unknown, request: Request, exchange: Exchange): Promise<Written> {
-    const type = mediaType(exchange.headers['content-type']);
-    if (type === 'application/apply-patch+yaml') return this.#writes.apply(target, body, request);
+    const type = exchange.headers['content-type'];
+    if (mediaType(type) === applyPatchType) return this.#writes.apply(target, body, request);
     if (request.force !== undefined) throw badRequest('query parameter force is for apply patches only');
-    if (type === 'application/json-patch+json') return this.#writes.patch(target, request, (live) => jsonPatch(live, body));
-    if (!isObject(body)) throw badRequest('a merge patch must be an object');
-    if (type === 'application/merge-patch+json') return this.#writes.patch(target, request, (live) => mergePatch(live, body as Json) as JsonObject);
-    // Kubernetes has no merge keys for custom kinds either, and kubectl falls back to a merge patch.
-    if (type === 'application/strategic-merge-patch+json' && isBuiltIn(target.served.kind.group)) return this.#writes.patch(target, request, (live) => strategicMergePatch(live, body));
-    const types = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml', ...(isBuiltIn(target.served.kind.group) ? ['application/strategic-merge-patch+json'] : [])];
-    throw new ApiError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`);
+    return this.#writes.patch(target, request, patchOf(type, body, target.served.kind.group, [applyPatchType]));
   }
 
   /** `POST …/run` and `…/cancel` set the annotation that asks for it. */
   async #annotate(served: Target['served'], { namespace, name }: ResourcePath, exchange: Exchange, what: 'run' | 'cancel'): Promise<Answer> {
-    const request = this.#request(exchange);
+    const request = requestOf(exchange);
     const annotation = what === 'run' ? taskAnnotations.runNow : taskAnnotations.cancel;
     const value = new Date().toISOString();
     const written = await this.#writes.patch({ served, namespace, name: name as string }, request, (live) => mergePatch(live, { metadata: { annotations: { [annotation]: value } } }) as JsonObject);
@@ -130,23 +124,22 @@ export class ResourceHandler {
   }
 
   async #delete(served: Target['served'], { namespace, name }: ResourcePath, exchange: Exchange): Promise<Answer> {
-    const { dryRun, preconditions } = await deleteOptions(exchange);
-    const object = await this.#writes.delete({ served, namespace, name: name as string }, { dryRun, ...(preconditions ? { preconditions } : {}), user: exchange.user.name });
-    // Still there, waiting for its finalizers: the client watches until it goes.
-    if (object.metadata.deletionTimestamp !== undefined) return ok(object);
+    const object = await this.#writes.delete({ served, namespace, name: name as string }, await deletionOf(exchange), exchange.user.name);
+    // Still there, waiting for its finalizers or its end: the client watches until it goes. Of what ends in its own time the object is always told.
+    if (object.metadata.deletionTimestamp !== undefined || served.kind.graceful) return ok(object);
     const { group, plural } = served.kind;
     const details = { name: object.metadata.name, ...(group === '' ? {} : { group }), kind: plural, uid: object.metadata.uid };
     return ok({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
   }
 
   async #deleteCollection(served: Target['served'], { namespace }: ResourcePath, exchange: Exchange): Promise<Answer> {
-    const { dryRun } = await deleteOptions(exchange);
+    const deletion = await deletionOf(exchange);
     const options = listOptions(exchange.query);
     const found = (await list(served, selectionOf(served, namespace, undefined, options), options, undefined)) as { items: KubeObject[] };
     const items: KubeObject[] = [];
     for (const { metadata } of found.items) {
       try {
-        items.push(await this.#writes.delete({ served, namespace: metadata.namespace ?? namespace, name: metadata.name }, { dryRun, preconditions: { uid: metadata.uid }, user: exchange.user.name }));
+        items.push(await this.#writes.delete({ served, namespace: metadata.namespace ?? namespace, name: metadata.name }, { ...deletion, preconditions: { ...deletion.preconditions, uid: metadata.uid } }, exchange.user.name));
       } catch (error) {
         // Gone already, or a new object of that name, which was not meant.
         const code = (error as { code?: unknown }).code;
@@ -154,12 +147,6 @@ export class ResourceHandler {
       }
     }
     return ok({ ...found, items });
-  }
-
-  #request(exchange: Exchange): Request {
-    const options = writeOptions(exchange.query);
-    const agent = (exchange.headers['user-agent'] ?? 'unknown').split('/')[0] as string;
-    return { ...options, manager: options.fieldManager ?? (agent.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 128) || 'unknown'), user: exchange.user.name };
   }
 
   #written(served: Served, { object, warnings, created }: Written, exchange: Exchange, more: readonly string[]): Answer {
@@ -180,8 +167,6 @@ export class MethodNotAllowed extends ApiError {
 }
 
 export const notServed = (path: string): ApiError => new ApiError('NotFound', `the server could not find the requested resource (${path.slice(0, 300)})`);
-
-const isBuiltIn = (group: string): boolean => group === '' || !group.includes('.') || group.endsWith('.k8s.io');
 
 function verbOf({ method, query }: Exchange, { name, subresource }: ResourcePath): Verb | undefined {
   const one = name !== undefined;
@@ -205,33 +190,4 @@ function tableOptions(exchange: Exchange): TableOptions | undefined {
 function shownAs(served: Served, object: KubeObject, table: TableOptions | undefined): unknown {
   if (!table) return object;
   return tableOf(served.kind, [object], { resourceVersion: object.metadata.resourceVersion }, { ...table, now: Date.now() });
-}
-
-const deleteOptionsSchema = z.object({
-  kind: z.string().optional(),
-  apiVersion: z.string().optional(),
-  gracePeriodSeconds: z.number().int().nonnegative().nullish(),
-  preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
-  orphanDependents: z.boolean().nullish(),
-  propagationPolicy: z.enum(['Orphan', 'Background', 'Foreground']).nullish(),
-  dryRun: z.array(z.string()).nullish(),
-});
-
-/** From the body, or else the query. Nothing here owns other objects by itself, so every propagation policy comes to the same. */
-async function deleteOptions(exchange: Exchange): Promise<{ dryRun: boolean; preconditions?: { uid?: string; resourceVersion?: string } }> {
-  const { query } = exchange;
-  query.oneOf('propagationPolicy', ['Orphan', 'Background', 'Foreground']);
-  query.count('gracePeriodSeconds');
-  const dryRun = dryRunOption(query.all('dryRun'));
-  if (exchange.bytes.length === 0) return { dryRun };
-  const parsed = deleteOptionsSchema.safeParse((await exchange.body()).value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw badRequest(`DeleteOptions cannot be read: ${issue?.path.join('.') || 'body'}: ${issue?.message ?? ''}`);
-  }
-  const { uid, resourceVersion } = parsed.data.preconditions ?? {};
-  return {
-    dryRun: dryRunOption(parsed.data.dryRun ?? []) || dryRun,
-    ...(uid || resourceVersion ? { preconditions: { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) } } : {}),
-  };
 }

@@ -1,10 +1,12 @@
 import { ApiError, apiVersionOf, badRequest, invalid, notFound, resourceKey, typed, type FieldValidation, type KubeObject } from '@roundsman/api';
 import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
 import { isDeepStrictEqual } from 'node:util';
-import type { WriteOptions } from '../http/query.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { writeOptions, type WriteOptions } from '../http/query.ts';
 import { applyConfiguration } from '../patch/apply.ts';
 import { isObject, type Json, type JsonObject } from '../patch/lists.ts';
 import { recordUpdate, type Writer } from '../patch/managed.ts';
+import type { Deletion } from './delete-options.ts';
 import type { Served, Stored } from './reader.ts';
 
 /** One object, as the path names it. */
@@ -12,13 +14,20 @@ export interface Target {
   readonly served: Served & { readonly stored: Stored };
   readonly namespace: string | undefined;
   readonly name: string;
-  readonly subresource?: 'status' | undefined;
+  readonly subresource?: 'status' | 'scale' | undefined;
 }
 
 export interface Request extends WriteOptions {
   /** `fieldManager`, or else the first word of the user agent. */
   readonly manager: string;
   readonly user: string;
+}
+
+/** Who asks for a write, and how. */
+export function requestOf(exchange: Exchange): Request {
+  const options = writeOptions(exchange.query);
+  const agent = (exchange.headers['user-agent'] ?? 'unknown').split('/')[0] as string;
+  return { ...options, manager: options.fieldManager ?? (agent.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 128) || 'unknown'), user: exchange.user.name };
 }
 
 export interface Written {
@@ -86,9 +95,8 @@ export class Writes {
     metadata['name'] = name;
     if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) throw badRequest('metadata.managedFields must be nil');
     const { resourceVersion, uid } = metadata;
-    const about = `${served.kind.plural} ${JSON.stringify(name)}`;
     const apply = (live: JsonObject | undefined): JsonObject => {
-      const result = applyConfiguration(live, configuration, { ...writerOf(served, request, subresource), force: request.force ?? false, about });
+      const result = applyConfiguration(live, configuration, { ...writerOf(served, request, subresource), force: request.force ?? false });
       const merged = result['metadata'] as JsonObject;
       const held = live?.['metadata'] as JsonObject | undefined;
       if (resourceVersion || held) merged['resourceVersion'] = resourceVersion || (held?.['resourceVersion'] as string);
@@ -108,17 +116,22 @@ export class Writes {
     }
   }
 
-  async delete(target: Target, options: { preconditions?: { uid?: string; resourceVersion?: string }; dryRun: boolean; user: string }): Promise<KubeObject> {
-    const { served, namespace, name } = target;
-    const { dryRun, user, preconditions } = options;
-    const { object } = await this.#bus.request(messages.write, {}, {
-      operation: 'delete',
-      ...place(served.stored, namespace),
-      name,
-      ...(preconditions ? { preconditions } : {}),
-      dryRun,
-      user,
-    });
+  delete(target: Target, deletion: Deletion, user: string): Promise<KubeObject> {
+    return this.#ask(target, { operation: 'delete', ...deletion, user });
+  }
+
+  /** Deletes a pod unless a disruption budget is against it. */
+  evict(target: Target, deletion: Deletion, user: string): Promise<KubeObject> {
+    return this.#ask(target, { operation: 'evict', ...deletion, user });
+  }
+
+  /** Places a pod on a node. */
+  bind(target: Target, node: string, what: Pick<Deletion, 'preconditions' | 'dryRun'>, user: string): Promise<KubeObject> {
+    return this.#ask(target, { operation: 'bind', node, ...what, user });
+  }
+
+  async #ask({ served, namespace, name }: Target, what: Omit<Write, 'resource' | 'namespace' | 'name'>): Promise<KubeObject> {
+    const { object } = await this.#bus.request(messages.write, {}, { ...what, ...place(served.stored, namespace), name });
     return shown(served.stored, object as unknown as KubeObject);
   }
 

@@ -75,7 +75,7 @@ export async function openPipe(connection: Connection, ask: Bus['request'], node
 /** The answering side: see Bus.servePipes. */
 export async function servePipes(connection: Connection, node: string, open: (request: PipeRequest) => Promise<(pipe: Pipe) => Promise<void>>, options: PipeOptions = {}): Promise<Subscription> {
   const { log, identity } = connection;
-  const ends = new Map<string, { end: PipeEnd; done: Promise<void> }>();
+  const ends = new Map<string, PipeEnd>();
   const run = async (end: PipeEnd, work: (pipe: Pipe) => Promise<void>): Promise<void> => {
     try {
       await work(end);
@@ -93,18 +93,16 @@ export async function servePipes(connection: Connection, node: string, open: (re
     const work = await open(request);
     const end = endOf(connection, node, session, 'up', options);
     // After the answer, which is sent as soon as this returns.
-    const done = new Promise<void>((resolve) => setImmediate(resolve)).then(() => run(end, work));
-    ends.set(session, { end, done });
-    void done.finally(() => ends.delete(session));
+    setImmediate(() => void run(end, work));
+    ends.set(session, end);
+    void end.closed.then(() => ends.delete(session));
     return {};
   };
   const service = await serve(connection, { name: 'agent', version: '1.0.0', description: 'Streams to the pods of a node' }, [endpoint(messages.pipeOpen, answer, { node })]);
   return {
     stop: async () => {
       await service.stop();
-      const open = [...ends.values()];
-      for (const { end } of open) end.abort(`${identity} is stopping`);
-      await Promise.all(open.map(({ done }) => done));
+      for (const end of ends.values()) end.abort(`${identity} is stopping`);
     },
   };
 }

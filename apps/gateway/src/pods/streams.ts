@@ -1,0 +1,69 @@
+import type { Pod } from '@roundsman/api';
+import type { Bus, PipeRequest } from '@roundsman/bus';
+import type { UpgradeRequest } from '../http/upgrade.ts';
+import { SpdySession } from '../spdy/session.ts';
+import type { OpenStreams } from '../streams/open-streams.ts';
+import { PortForward } from '../streams/port-forward.ts';
+import { runRemoteCommand } from '../streams/remote-command.ts';
+import { acceptSpdy, acceptStreams, forwardProtocol, offeredProtocols, streamProtocols } from '../streams/spdy.ts';
+import { acceptChannels, acceptTunnel, channelProtocols, chosenProtocol, tunnelProtocol } from '../streams/websocket.ts';
+import { commandOf, streamOptions } from './command-options.ts';
+import { pipeTo } from './pipes.ts';
+import { containerOf, nodeOf } from './pod.ts';
+
+/** Opens exec, attach and port-forward: all that can be refused is refused before the connection is taken over. */
+export class PodStreams {
+  readonly #bus: Bus;
+  readonly #open: OpenStreams;
+
+  constructor(bus: Bus, open: OpenStreams) {
+    this.#bus = bus;
+    this.#open = open;
+  }
+
+  /** Resolves when it is over. */
+  open(pod: Pod, kind: 'exec' | 'attach' | 'portforward', upgrade: UpgradeRequest): Promise<void> {
+    return this.#open.run(kind, () => upgrade.socket.destroy(), () => (kind === 'portforward' ? this.#forward(pod, upgrade) : this.#command(pod, kind, upgrade)));
+  }
+
+  async #command(pod: Pod, kind: 'exec' | 'attach', upgrade: UpgradeRequest): Promise<void> {
+    const { query } = upgrade;
+    const container = containerOf(pod, query.text('container'));
+    const options = streamOptions(query);
+    const purpose: PipeRequest['purpose'] = kind === 'exec' ? { kind, container, command: commandOf(query), ...options } : { kind, container, ...options };
+    const { stdin, stdout, stderr, tty } = options;
+    const accept = isWebSocket(upgrade)
+      ? acceptChannels.bind(undefined, upgrade, chosenProtocol(upgrade.request.headers['sec-websocket-protocol'], channelProtocols))
+      : acceptStreams.bind(undefined, upgrade, chosenProtocol(offeredProtocols(upgrade), streamProtocols), [
+          'error',
+          ...(stdin ? ['stdin'] : []),
+          ...(stdout ? ['stdout'] : []),
+          ...(stderr ? ['stderr'] : []),
+          ...(tty ? ['resize'] : []),
+        ]);
+    const pipe = await pipeTo(this.#bus, pod, purpose);
+    try {
+      await runRemoteCommand(pipe, await accept());
+    } catch (error) {
+      pipe.abort('the client went away');
+      throw error;
+    }
+  }
+
+  async #forward(pod: Pod, upgrade: UpgradeRequest): Promise<void> {
+    nodeOf(pod);
+    const { name, uid } = pod.metadata;
+    const session = new PortForward((port) => pipeTo(this.#bus, pod, { kind: 'port', port }), `pod ${name}, uid ${uid}`);
+    let spdy: SpdySession;
+    if (isWebSocket(upgrade)) {
+      chosenProtocol(upgrade.request.headers['sec-websocket-protocol'], [tunnelProtocol]);
+      spdy = new SpdySession(await acceptTunnel(upgrade), (stream) => session.add(stream));
+    } else {
+      spdy = acceptSpdy(upgrade, chosenProtocol(offeredProtocols(upgrade), [forwardProtocol]), (stream) => session.add(stream));
+    }
+    await spdy.closed;
+    session.end();
+  }
+}
+
+const isWebSocket = ({ request }: UpgradeRequest): boolean => request.headers.upgrade?.toLowerCase() === 'websocket';
