@@ -4,7 +4,7 @@ import { labelValueProblem, qualifiedNameProblem } from './names.ts';
 import { forbiddenField, invalidValue, required } from './rules/causes.ts';
 import { matchesLabels, requirementsOf, type LabelRequirement, type Labels } from './selectors.ts';
 
-const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+export const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /** Whether a selector chooses what has these labels: an empty one everything, an absent one nothing. */
 export function selects(selector: LabelSelector | undefined, labels: Labels | undefined): boolean {
@@ -37,7 +37,7 @@ export function labelSelectorCauses({ matchLabels, matchExpressions }: LabelSele
   }
   for (const [index, { key, operator, values = [] }] of (matchExpressions ?? []).entries()) {
     const at = `${field}.matchExpressions[${index}]`;
-    if (!operators.includes(operator)) causes.push(invalidValue(`${at}.operator`, operator, 'not a valid selector operator'));
+    if (!selectorOperators.includes(operator)) causes.push(invalidValue(`${at}.operator`, operator, 'not a valid selector operator'));
     else if (operator === 'In' || operator === 'NotIn') {
       if (values.length === 0) causes.push(required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
     } else if (values.length > 0) causes.push(forbiddenField(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));

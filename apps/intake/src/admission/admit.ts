@@ -15,8 +15,8 @@ import { onlyOneDefault } from './priority-classes.ts';
 type Body = Record<string, unknown>;
 /** Text that says something; anything else counts as not given. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-/** What new objects get from others, or may not be beside them. They may change the object. */
-const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView) => void>> = { pods: completePod, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
+/** What objects get from others, or may not be beside them. They may change the object. */
+const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
 
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -82,7 +82,7 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
   const decoded = decode(kind, body, write.fieldValidation);
   const { object } = decoded;
   const name = object.metadata.name ?? '';
-  completions[write.resource]?.(object, view);
+  completions[write.resource]?.(object, view, undefined);
   warnings.push(...decoded.warnings, ...judge(kind, object, undefined, viewName, view));
   const existing = view.admitted(write.resource, kind.namespaced ? object.metadata.namespace : undefined, name);
   if (existing !== undefined) {
@@ -119,6 +119,7 @@ function change(kind: Kind, old: KubeObject, write: WriteRequest, view: Admissio
   warnings.push(...decoded.warnings);
   object.metadata = write.operation === 'updateStatus' ? old.metadata : keptMetadata(kind, object.metadata, old.metadata);
   if (write.operation === 'update') {
+    completions[write.resource]?.(object, view, old);
     warnings.push(...judge(kind, object, old, viewName, view));
     if (!isDeepStrictEqual(desired(kind, object), desired(kind, old))) object.metadata.generation = old.metadata.generation + 1;
   }

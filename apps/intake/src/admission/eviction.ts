@@ -1,4 +1,4 @@
-import { ApiError, forbidden, kindByResource, matchesLabels, requirementsOf, valueAt, type Kind, type KubeObject, type ObjectSelector, type StatusDetails } from '@roundsman/api';
+import { ApiError, forbidden, isPodReady, kindByResource, selects, valueAt, type Kind, type KubeObject, type LabelSelector, type Pod, type StatusDetails } from '@roundsman/api';
 import { checkPreconditions, remove } from './deletion.ts';
 import { admitted, timestamp, type Admitted, type AdmissionView, type WriteRequest } from './outcome.ts';
 import { withCondition } from './pod-condition.ts';
@@ -16,7 +16,7 @@ interface BudgetStatus {
   readonly conditions?: readonly Record<string, unknown>[];
 }
 interface BudgetSpec {
-  readonly selector?: ObjectSelector;
+  readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;
 }
 
@@ -42,7 +42,7 @@ function countedDown(pod: KubeObject, write: WriteRequest, view: AdmissionView):
   const status: BudgetStatus = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, ...(budget.status as Partial<BudgetStatus> | undefined) };
   const enough = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
   // One that is not ready counts for nothing in the budget.
-  if (!isReady(pod) && (unhealthyPodEvictionPolicy === 'AlwaysAllow' || enough)) return undefined;
+  if (!isPodReady(pod as Pod) && (unhealthyPodEvictionPolicy === 'AlwaysAllow' || enough)) return undefined;
   refuseAtLimit(budget, status);
   const kind = kindByResource.get(budgetResource)!;
   const disruptionsAllowed = status.disruptionsAllowed - 1;
@@ -74,15 +74,7 @@ function budgetsOf({ metadata }: KubeObject, view: AdmissionView): KubeObject[] 
     .list(budgetResource)
     .filter((budget) => budget.metadata.namespace === metadata.namespace)
     .flatMap((budget) => view.admitted(budgetResource, budget.metadata.namespace, budget.metadata.name) ?? [])
-    .filter(({ spec }) => {
-      const { selector } = spec as BudgetSpec;
-      return selector !== undefined && matchesLabels(requirementsOf(selector), metadata.labels);
-    });
-}
-
-function isReady(pod: KubeObject): boolean {
-  const conditions = (valueAt(pod, 'status', 'conditions') ?? []) as { type: string; status: string }[];
-  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    .filter(({ spec }) => selects((spec as BudgetSpec).selector, metadata.labels));
 }
 
 function exhausted({ metadata }: KubeObject, { conditions = [] }: BudgetStatus, now: number): readonly Record<string, unknown>[] {

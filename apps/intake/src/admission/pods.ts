@@ -24,11 +24,20 @@ interface PodSpec {
 /** Seconds a pod stays on a node that is not ready or not reachable, unless it says so itself. */
 const tolerationSeconds = 300;
 
-/** What a new pod gets from other objects: its priority, its account, its patience with a lost node. Changes `pod`; throws a 403 for what is not there. */
-export function completePod(pod: KubeObject, view: AdmissionView): void {
+/**
+ * What a new pod gets from other objects: its priority, its account, its patience with a lost node. It keeps them when somebody writes it again
+ * without them. Changes `pod`; throws a 403 for what is not there.
+ */
+export function completePod(pod: KubeObject, view: AdmissionView, old: KubeObject | undefined): void {
   const spec = pod.spec as PodSpec;
-  resolvePriority(pod, spec, view);
-  resolveAccount(pod, spec, view);
+  if (old === undefined) {
+    resolvePriority(pod, spec, view);
+    resolveAccount(pod, spec, view);
+  } else {
+    const before = old.spec as PodSpec;
+    if (before.priority !== undefined) spec.priority ??= before.priority;
+    if (before.preemptionPolicy !== undefined) spec.preemptionPolicy ??= before.preemptionPolicy;
+  }
   for (const state of ['not-ready', 'unreachable']) tolerate(spec, `node.kubernetes.io/${state}`);
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, ageOf, column, nameColumn, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { objectMetaSchema, type KubeObject } from '../meta.ts';
+import { cronJobRules } from '../rules/job.ts';
 import { message, requiredText, text, time, whole } from './fields.ts';
 import { jobSpecSchema, type JobTemplateSpec } from './job.ts';
 import { objectOf } from './object.ts';
@@ -61,7 +62,7 @@ export const cronJob: Kind = {
     selectorColumn(['spec', 'jobTemplate', 'spec', 'selector']),
   ],
   fieldSelectors: [],
-  maxNameLength: 52,
+  validate: cronJobRules,
 };
 
 function lastScheduleText(object: KubeObject, now: number): string {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { daemonSetRules } from '../rules/workload.ts';
 import { intOrStringSchema, message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
@@ -74,6 +75,7 @@ export const daemonSet: Kind = {
     selectorColumn(),
   ],
   fieldSelectors: [],
+  validate: daemonSetRules,
 };
 
 function nodeSelectorText(object: KubeObject): string {

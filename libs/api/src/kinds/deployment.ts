@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { deploymentRules } from '../rules/workload.ts';
 import { intOrStringSchema, message, shownTime, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
@@ -76,6 +77,7 @@ export const deployment: Kind = {
     selectorColumn(),
   ],
   fieldSelectors: [],
+  validate: deploymentRules,
   scale: replicasScale,
 };
 

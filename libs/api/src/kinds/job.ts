@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { jobRules } from '../rules/job.ts';
 import { flag, message, requiredText, shownTime, text, texts, time, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { workloadCondition } from './workload/condition.ts';
@@ -104,6 +105,7 @@ export const job: Kind = {
   hasStatus: true,
   columns: jobColumns,
   fieldSelectors: [],
+  validate: jobRules,
 };
 
 function complete(object: KubeObject): void {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { nodeRules } from '../rules/node.ts';
 import { core, flag, quantities, requiredText, shownTime, text, textMap, texts, time, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 
@@ -117,5 +118,6 @@ export const node: Kind = {
     column('Container-Runtime', 'string', 'Container runtime', infoText('containerRuntimeVersion'), { wide: true }),
   ],
   fieldSelectors: ['spec.unschedulable'],
+  validate: nodeRules,
   generationOf: () => undefined,
 };

@@ -1,5 +1,6 @@
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { podRules } from '../rules/pod.ts';
 import { objectOf } from './object.ts';
 import { podColumns } from './pod/columns.ts';
 import { completeOwnPodSpec } from './pod/defaults.ts';
@@ -29,6 +30,7 @@ export const pod: Kind = {
   hasStatus: true,
   columns: podColumns,
   fieldSelectors: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'spec.hostNetwork', 'status.phase', 'status.podIP', 'status.podIPs', 'status.nominatedNodeName'],
+  validate: podRules,
   generationOf: () => undefined,
   graceful: { seconds: graceOf },
   subresources: ['attach', 'binding', 'ephemeralcontainers', 'eviction', 'exec', 'log', 'portforward', 'resize'],

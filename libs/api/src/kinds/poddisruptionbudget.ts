@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, numberAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { disruptionBudgetRules } from '../rules/disruption.ts';
 import { intOrStringSchema, message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { metaConditionSchema } from './workload/condition.ts';
@@ -51,6 +52,7 @@ export const podDisruptionBudget: Kind = {
     ageColumn,
   ],
   fieldSelectors: [],
+  validate: disruptionBudgetRules,
 };
 
 function limitText(member: string): (object: KubeObject) => string {

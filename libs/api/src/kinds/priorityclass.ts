@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, numberAt, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { priorityClassRules } from '../rules/priority-class.ts';
 import { flag, text } from './fields.ts';
 import { objectOf } from './object.ts';
 
@@ -32,6 +33,7 @@ export const priorityClass: Kind = {
     column('PreemptionPolicy', 'string', 'Whether less important pods may be ended for its pods', (object) => textAt(object, 'preemptionPolicy') ?? ''),
   ],
   fieldSelectors: [],
+  validate: priorityClassRules,
   // A class begins with generation 1 and keeps it, but for its description.
   generationOf: (object) => [valueAt(object, 'value'), valueAt(object, 'globalDefault'), valueAt(object, 'description')],
 };

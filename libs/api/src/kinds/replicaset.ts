@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { replicaSetRules } from '../rules/workload.ts';
 import { message, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
@@ -56,6 +57,7 @@ export const replicaSet: Kind = {
     selectorColumn(),
   ],
   fieldSelectors: ['status.replicas'],
+  validate: replicaSetRules,
   scale: replicasScale,
 };
 

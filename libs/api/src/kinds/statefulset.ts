@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, numberAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { statefulSetRules } from '../rules/workload.ts';
 import { intOrStringSchema, message, text, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 import { claimTemplateSchema } from './workload/claim.ts';
@@ -85,6 +86,7 @@ export const statefulSet: Kind = {
     ...containerColumns(),
   ],
   fieldSelectors: [],
+  validate: statefulSetRules,
   scale: replicasScale,
 };
 

@@ -7,8 +7,17 @@ export interface Findings {
 }
 export const findings = (): Findings => ({ causes: [], warnings: [] });
 
+/** A value that stands in an error message exactly so. */
+export class Verbatim {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** A value as it stands in an error message: strings quoted, at most 200 characters. */
 export function shown(value: unknown): string {
+  if (value instanceof Verbatim) return value.text;
   const text = JSON.stringify(value) ?? String(value);
   return text.length <= 200 ? text : `${text.slice(0, 200)}...`;
 }
@@ -28,3 +37,12 @@ export const wrongType = (field: string, value: unknown, expected: string): Caus
   reason: 'FieldValueTypeInvalid',
   message: `Invalid value: ${shown(value)}: must be of type ${expected}`,
 });
+export const notFoundValue = (field: string, value: unknown): Cause => ({ field, reason: 'FieldValueNotFound', message: `Not found: ${shown(value)}` });
+
+/** Nothing, or that a number is below zero. */
+export const nonNegative = (field: string, value: number | undefined): Cause[] => (value !== undefined && value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : []);
+/** Nothing, or that a number is outside of its range. */
+export const inRange = (field: string, value: number | undefined, lowest: number, highest: number): Cause[] =>
+  value !== undefined && (value < lowest || value > highest) ? [invalidValue(field, value, `must be between ${lowest} and ${highest}, inclusive`)] : [];
+/** Nothing, or what a check of names has against this one. */
+export const named = (field: string, value: string, problem: string | undefined): Cause[] => (problem === undefined ? [] : [invalidValue(field, value, problem)]);

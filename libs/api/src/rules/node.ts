@@ -1,0 +1,33 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AdmissionContext, Cause } from '../kind.ts';
+import type { Node, Taint } from '../kinds/node.ts';
+import type { KubeObject } from '../meta.ts';
+import { labelValueProblem, qualifiedNameProblem } from '../names.ts';
+import { forbiddenField, named, notSupported, required, shown, type Findings } from './causes.ts';
+
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+export function nodeRules(object: KubeObject, { old }: Pick<AdmissionContext, 'old'>): Findings {
+  const { spec } = object as Node;
+  const before = (old as Node | undefined)?.spec;
+  // Kubernetes looks for them below `spec` when a node is made, and says `metadata` when one is changed.
+  const causes = taintCauses(spec?.taints ?? [], `${old === undefined ? 'spec' : 'metadata'}.taints`);
+  if ((before?.podCIDRs ?? []).length > 0 && !isDeepStrictEqual(before?.podCIDRs, spec?.podCIDRs)) causes.push(forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+  if ((before?.providerID ?? '') !== '' && before?.providerID !== spec?.providerID) causes.push(forbiddenField('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  return { causes, warnings: [] };
+}
+
+function taintCauses(taints: readonly Taint[], field: string): Cause[] {
+  const seen = new Set<string>();
+  return taints.flatMap((taint, index) => {
+    const at = `${field}[${index}]`;
+    const { key, value = '', effect } = taint;
+    const causes = [...named(`${at}.key`, key, qualifiedNameProblem(key)), ...named(`${at}.value`, value, labelValueProblem(value))];
+    if ((effect as string) === '') causes.push(required(`${at}.effect`, ''));
+    else if (!effects.includes(effect)) causes.push(notSupported(`${at}.effect`, effect, effects.toSorted()));
+    const pair = `${key}:${effect}`;
+    if (seen.has(pair)) causes.push({ field: at, reason: 'FieldValueDuplicate', message: `Duplicate value: ${shown(taint)}: taints must be unique by key and effect pair` });
+    seen.add(pair);
+    return causes;
+  });
+}
