@@ -30,5 +30,7 @@ export function normalise(text: string): string {
       const indent = /^ */.exec(line)?.[0] ?? '';
       return indent + rules.reduce((rest, [pattern, by]) => rest.replace(pattern, by), line.slice(indent.length));
     })
+    // How often the same event has been told by now is chance.
+    .filter((line, index, lines) => !(line.includes('  AGE  ') && line === lines[index - 1]))
     .join('\n');
 }
