@@ -53,7 +53,11 @@ function amountOf(quantity: string | number): Amount {
 const plain = (value: number): string => (Number.isFinite(value) ? String(value) : '');
 
 /** The amount in base units: cores, bytes, pieces. Throws a TypeError on what is no quantity. */
-export const parseQuantity = (quantity: string | number): number => Number(amountOf(quantity).nanos) / 1e9;
+export function parseQuantity(quantity: string | number): number {
+  const { nanos } = amountOf(quantity);
+  // Apart, so that whole numbers stay exact.
+  return Number(nanos / giga) + Number(nanos % giga) / 1e9;
+}
 
 /** The amount in thousandths, rounded up: millicores. Throws as `parseQuantity`. */
 export function quantityMillis(quantity: string | number): number {
