@@ -1,14 +1,8 @@
 import type { Node, Taint } from '@roundsman/api';
 import { portsClash, type HostPort } from '../rules/host-ports.ts';
 import type { Labels } from '../rules/label-selector.ts';
-import type { PodClass, PodInfo } from './pod-info.ts';
+import type { PodInfo } from './pod-info.ts';
 import { add, resourcesOf, subtract, type Resources } from './resources.ts';
-
-/** How many pods of a class are on a node. */
-export interface ClassCount {
-  readonly class: PodClass;
-  readonly pods: number;
-}
 
 /** A node and the pods that are on it or on their way to it, with their sums kept. */
 export class NodeInfo {
@@ -17,8 +11,6 @@ export class NodeInfo {
   readonly #pods = new Map<string, PodInfo>();
   readonly #requested = new Map<string, number>();
   readonly #compared = new Map<string, number>();
-  readonly #classes = new Map<string, ClassCount>();
-  readonly #classesWithRules = new Map<string, ClassCount>();
   readonly #hostPorts = new Set<HostPort>();
 
   constructor(node: Node, pods: Iterable<PodInfo> = []) {
@@ -47,13 +39,6 @@ export class NodeInfo {
   get compared(): Resources {
     return this.#compared;
   }
-  get classes(): Iterable<ClassCount> {
-    return this.#classes.values();
-  }
-  /** Of these, those with rules of their own about other pods. */
-  get classesWithRules(): Iterable<ClassCount> {
-    return this.#classesWithRules.values();
-  }
 
   takesPort(port: HostPort): boolean {
     for (const taken of this.#hostPorts) if (portsClash(taken, port)) return true;
@@ -70,8 +55,6 @@ export class NodeInfo {
     add(this.#requested, pod.requests);
     add(this.#compared, pod.comparedRequests);
     for (const port of pod.hostPorts) this.#hostPorts.add(port);
-    count(this.#classes, pod.class, 1);
-    if (pod.class.hasRules) count(this.#classesWithRules, pod.class, 1);
   }
 
   remove(uid: string): void {
@@ -81,18 +64,10 @@ export class NodeInfo {
     subtract(this.#requested, pod.requests);
     subtract(this.#compared, pod.comparedRequests);
     for (const port of pod.hostPorts) this.#hostPorts.delete(port);
-    count(this.#classes, pod.class, -1);
-    if (pod.class.hasRules) count(this.#classesWithRules, pod.class, -1);
   }
 
   /** A copy to try something on. */
   copy(): NodeInfo {
     return new NodeInfo(this.node, this.#pods.values());
   }
-}
-
-function count(classes: Map<string, ClassCount>, one: PodClass, change: number): void {
-  const pods = (classes.get(one.key)?.pods ?? 0) + change;
-  if (pods === 0) classes.delete(one.key);
-  else classes.set(one.key, { class: one, pods });
 }

@@ -1,4 +1,5 @@
 import type { Node } from '@roundsman/api';
+import { ClassIndex } from './class-index.ts';
 import type { Cluster } from './cluster.ts';
 import { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -19,6 +20,7 @@ export class ClusterState implements Cluster {
   readonly #placed = new Map<string, Placed>();
   /** By uid: pods for which room is made on a node. */
   readonly #nominated = new Map<string, { readonly pod: PodInfo; readonly node: string }>();
+  readonly #index = new ClassIndex();
   #list: readonly NodeInfo[] | undefined;
 
   constructor({ namespaceLabels, ownPods }: Pick<Cluster, 'namespaceLabels' | 'ownPods'>) {
@@ -30,6 +32,10 @@ export class ClusterState implements Cluster {
     this.#list ??= [...this.#nodes.values()];
     return this.#list;
   }
+
+  readonly node = (name: string): NodeInfo | undefined => this.#nodes.get(name);
+  readonly classes: Cluster['classes'] = () => this.#index.all();
+  readonly classesWithRules: Cluster['classesWithRules'] = () => this.#index.withRules();
 
   /** A node that is new or has changed. */
   setNode(node: Node): void {
@@ -68,8 +74,7 @@ export class ClusterState implements Cluster {
     const placed = this.#placed.get(uid);
     const nominated = this.#nominated.delete(uid);
     if (placed === undefined) return nominated;
-    this.#placed.delete(uid);
-    this.#nodes.get(placed.node)?.remove(uid);
+    this.#take(placed);
     return true;
   }
 
@@ -87,8 +92,15 @@ export class ClusterState implements Cluster {
   #put(placed: Placed): void {
     const { pod, node } = placed;
     const before = this.#placed.get(pod.uid);
-    if (before !== undefined && before.node !== node) this.#nodes.get(before.node)?.remove(pod.uid);
+    if (before !== undefined) this.#take(before);
     this.#placed.set(pod.uid, placed);
     this.#nodes.get(node)?.add(pod);
+    this.#index.count(pod.class, node, 1);
+  }
+
+  #take({ pod, node }: Placed): void {
+    this.#placed.delete(pod.uid);
+    this.#nodes.get(node)?.remove(pod.uid);
+    this.#index.count(pod.class, node, -1);
   }
 }

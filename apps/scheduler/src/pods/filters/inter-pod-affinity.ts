@@ -1,4 +1,4 @@
-import { podCounter, type Cluster } from '../cluster/cluster.ts';
+import { countPods, type Cluster } from '../cluster/cluster.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { labelOf } from '../rules/label-selector.ts';
 import { isAbout, type AffinityTerm } from '../rules/pod-affinity.ts';
@@ -32,22 +32,25 @@ export const interPodAffinity: Filter = {
 };
 
 /** How many wanted pods there are in each domain of these terms; domains without any are left out. */
-function domainsOf(terms: readonly AffinityTerm[], cluster: Cluster, wanted: Parameters<typeof podCounter>[0]): DomainCounts {
+function domainsOf(terms: readonly AffinityTerm[], cluster: Cluster, wanted: Parameters<typeof countPods>[1]): DomainCounts {
   const counts = new DomainCounts();
-  const matching = podCounter(wanted);
-  for (const node of cluster.nodes) {
-    const pods = matching(node);
-    if (pods > 0) for (const { topologyKey } of terms) counts.add(node, topologyKey, pods);
+  for (const [name, pods] of countPods(cluster, wanted)) {
+    const node = cluster.node(name);
+    if (node !== undefined) for (const { topologyKey } of terms) counts.add(node, topologyKey, pods);
   }
   return counts;
 }
 
 /** Where pods are that want to be apart from such a pod. */
-function repelledDomains(pod: PodInfo, { nodes, namespaceLabels }: Cluster): DomainCounts {
+function repelledDomains(pod: PodInfo, cluster: Cluster): DomainCounts {
   const counts = new DomainCounts();
-  for (const node of nodes) {
-    for (const { class: one, pods } of node.classesWithRules) {
-      for (const term of one.rules.requiredApart) if (isAbout(term, pod, namespaceLabels)) counts.add(node, term.topologyKey, pods);
+  for (const { class: one, nodes } of cluster.classesWithRules()) {
+    for (const term of one.rules.requiredApart) {
+      if (!isAbout(term, pod, cluster.namespaceLabels)) continue;
+      for (const [name, pods] of nodes) {
+        const node = cluster.node(name);
+        if (node !== undefined) counts.add(node, term.topologyKey, pods);
+      }
     }
   }
   return counts;

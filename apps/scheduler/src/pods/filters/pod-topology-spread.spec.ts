@@ -20,7 +20,8 @@ describe('spreading', () => {
   });
 
   it('counts a domain over all its nodes', () => {
-    expect(said(podTopologySpread, asking(byZone()), [inZone('a', webs(1)), inZone('a', webs(1)), inZone('b', webs(1))])).toEqual([uneven, uneven, 'ok']);
+    const zone = (name: string): NodeParts => ({ labels: { zone: name } });
+    expect(said(podTopologySpread, asking(byZone()), [nodeWith('a1', webs(1), zone('a')), nodeWith('a2', webs(1), zone('a')), nodeWith('b1', webs(1), zone('b'))])).toEqual([uneven, uneven, 'ok']);
   });
 
   it('counts neither pods of other namespaces, nor other pods, nor those that are going', () => {

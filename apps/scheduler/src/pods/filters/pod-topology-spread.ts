@@ -1,4 +1,4 @@
-import { podCounter, type Cluster } from '../cluster/cluster.ts';
+import { countPods, type Cluster } from '../cluster/cluster.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { labelOf } from '../rules/label-selector.ts';
 import { hasAllTopologies, spreadConstraintsOf, type SpreadConstraint } from '../rules/spread-constraints.ts';
@@ -31,8 +31,8 @@ export const podTopologySpread: Filter = {
 function limit(constraint: SpreadConstraint, all: readonly SpreadConstraint[], pod: PodInfo, cluster: Cluster): { topologyKey: string; counts: DomainCounts; most: number } {
   const { topologyKey, maxSkew, minDomains, labels } = constraint;
   const counts = new DomainCounts();
-  const matching = podCounter((one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
-  for (const node of cluster.nodes) if (hasAllTopologies(node, all) && constraint.counts(node)) counts.add(node, topologyKey, matching(node));
+  const matching = countPods(cluster, (one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
+  for (const node of cluster.nodes) if (hasAllTopologies(node, all) && constraint.counts(node)) counts.add(node, topologyKey, matching.get(node.name) ?? 0);
   const domains = [...counts.domains(topologyKey).values()];
   const emptiest = domains.length < minDomains ? 0 : Math.min(...domains);
   return { topologyKey, counts, most: maxSkew + emptiest - (labels(pod.labels) ? 1 : 0) };

@@ -1,5 +1,5 @@
 import type { Cluster } from '../cluster/cluster.ts';
-import type { PodInfo, PodClass } from '../cluster/pod-info.ts';
+import type { PodInfo } from '../cluster/pod-info.ts';
 import { isAbout } from '../rules/pod-affinity.ts';
 import { DomainCounts } from '../rules/topology.ts';
 import { best, type Score } from './score.ts';
@@ -22,25 +22,20 @@ export const preferredPodAffinity: Score = {
 };
 
 /** By topology key: the weights of all terms, the pod's own and those about it, times the pods concerned. */
-function sumsByDomain(pod: PodInfo, { nodes, namespaceLabels }: Cluster): DomainCounts {
-  const sums = new DomainCounts();
+function sumsByDomain(pod: PodInfo, cluster: Cluster): DomainCounts {
+  const { namespaceLabels } = cluster;
   const { preferred } = pod.class.rules;
-  const weights = new Map<string, { topologyKey: string; weight: number }[]>();
-  const weightsOf = (one: PodClass): { topologyKey: string; weight: number }[] => {
-    let known = weights.get(one.key);
-    if (known === undefined) {
-      known = [
-        ...preferred.filter((term) => isAbout(term, one, namespaceLabels)),
-        ...one.rules.preferred.filter((term) => isAbout(term, pod, namespaceLabels)),
-        ...one.rules.requiredNear.filter((term) => isAbout(term, pod, namespaceLabels)).map(({ topologyKey }) => ({ topologyKey, weight: requiredWeight })),
-      ];
-      weights.set(one.key, known);
-    }
-    return known;
-  };
-  for (const node of nodes) {
-    for (const { class: one, pods } of preferred.length > 0 ? node.classes : node.classesWithRules) {
-      for (const { topologyKey, weight } of weightsOf(one)) sums.add(node, topologyKey, weight * pods);
+  const sums = new DomainCounts();
+  for (const { class: one, nodes } of preferred.length > 0 ? cluster.classes() : cluster.classesWithRules()) {
+    const weights = [
+      ...preferred.filter((term) => isAbout(term, one, namespaceLabels)),
+      ...one.rules.preferred.filter((term) => isAbout(term, pod, namespaceLabels)),
+      ...one.rules.requiredNear.filter((term) => isAbout(term, pod, namespaceLabels)).map(({ topologyKey }) => ({ topologyKey, weight: requiredWeight })),
+    ];
+    if (weights.length === 0) continue;
+    for (const [name, pods] of nodes) {
+      const node = cluster.node(name);
+      if (node !== undefined) for (const { topologyKey, weight } of weights) sums.add(node, topologyKey, weight * pods);
     }
   }
   return sums;

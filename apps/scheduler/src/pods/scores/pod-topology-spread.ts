@@ -1,4 +1,4 @@
-import { podCounter, type Cluster } from '../cluster/cluster.ts';
+import { countPods, type Cluster } from '../cluster/cluster.ts';
 import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { labelOf } from '../rules/label-selector.ts';
@@ -50,10 +50,10 @@ function defaultConstraints(pod: PodInfo, cluster: Cluster): SpreadConstraint[] 
  * outweigh many small ones), and maxSkew - 1, which waters differences down.
  */
 function crowdsOf({ topologyKey, maxSkew, labels, counts }: SpreadConstraint, pod: PodInfo, nodes: readonly NodeInfo[], all: readonly SpreadConstraint[], cluster: Cluster): (node: NodeInfo) => number {
-  const matching = podCounter((one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
+  const matching = countPods(cluster, (one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
   if (topologyKey === hostname) {
     const weight = Math.log(nodes.length + 2);
-    return (node) => matching(node) * weight + maxSkew - 1;
+    return (node) => (matching.get(node.name) ?? 0) * weight + maxSkew - 1;
   }
   const crowds = new DomainCounts();
   // Only domains with a node to choose count.
@@ -61,7 +61,7 @@ function crowdsOf({ topologyKey, maxSkew, labels, counts }: SpreadConstraint, po
   const domains = crowds.domains(topologyKey);
   for (const node of cluster.nodes) {
     const domain = labelOf(node.labels, topologyKey);
-    if (domain !== undefined && domains.has(domain) && hasAllTopologies(node, all) && counts(node)) crowds.add(node, topologyKey, matching(node));
+    if (domain !== undefined && domains.has(domain) && hasAllTopologies(node, all) && counts(node)) crowds.add(node, topologyKey, matching.get(node.name) ?? 0);
   }
   const weight = Math.log(domains.size + 2);
   return (node) => crowds.of(node, topologyKey) * weight + maxSkew - 1;

@@ -2,6 +2,7 @@ import type { Node, NodeCondition, Pod, PodSpec, Taint } from '@roundsman/api';
 import type { Cluster } from '../cluster/cluster.ts';
 import { NodeInfo } from '../cluster/node-info.ts';
 import { podInfo, type PodInfo } from '../cluster/pod-info.ts';
+import { ClusterState } from '../cluster/state.ts';
 import type { Filter } from '../filters/filter.ts';
 import type { Score } from '../scores/score.ts';
 
@@ -81,16 +82,28 @@ export const info = (name: string, parts: PodParts = {}): PodInfo => podInfo(pod
 /** A node with these pods on it. */
 export const nodeWith = (name: string, pods: readonly PodInfo[] = [], parts: NodeParts = {}): NodeInfo => new NodeInfo(node(name, parts), pods);
 
-export const cluster = (nodes: readonly NodeInfo[], parts: Partial<Cluster> = {}): Cluster => ({ nodes, namespaceLabels: () => ({}), ownPods: () => undefined, ...parts });
+/** A cluster of copies of these nodes, with the pods that are on them. */
+export function cluster(nodes: readonly NodeInfo[], parts: Partial<Pick<Cluster, 'namespaceLabels' | 'ownPods'>> = {}): ClusterState {
+  const state = new ClusterState({ namespaceLabels: () => ({}), ownPods: () => undefined, ...parts });
+  for (const one of nodes) {
+    state.setNode(one.node);
+    for (const placed of one.pods.values()) state.place(placed, one.name);
+  }
+  return state;
+}
 
 /** What a filter says of each node: its reasons, or `ok`; with `!` where preemption could help. */
-export function said(filter: Filter, asked: PodInfo, nodes: readonly NodeInfo[], parts: Partial<Cluster> = {}): string[] {
-  const check = filter.prepare(asked, cluster(nodes, parts));
-  return nodes.map((one) => {
+export function said(filter: Filter, asked: PodInfo, nodes: readonly NodeInfo[], parts: Parameters<typeof cluster>[1] = {}): string[] {
+  const where = cluster(nodes, parts);
+  const check = filter.prepare(asked, where);
+  return where.nodes.map((one) => {
     const refusal = check?.(one);
     return refusal === undefined ? 'ok' : `${refusal.preemptible ? '!' : ''}${refusal.reasons.join(', ')}`;
   });
 }
 
 /** What a score gives each node; undefined when it makes no difference. */
-export const scored = (score: Score, asked: PodInfo, nodes: readonly NodeInfo[], parts: Partial<Cluster> = {}): readonly number[] | undefined => score.of(asked, nodes, cluster(nodes, parts));
+export function scored(score: Score, asked: PodInfo, nodes: readonly NodeInfo[], parts: Parameters<typeof cluster>[1] = {}): readonly number[] | undefined {
+  const where = cluster(nodes, parts);
+  return score.of(asked, where.nodes, where);
+}

@@ -1,0 +1,77 @@
+import type { PodInfo } from '../src/pods/cluster/pod-info.ts';
+import { ClusterState } from '../src/pods/cluster/state.ts';
+import { decide } from '../src/pods/decision/decide.ts';
+import { selectorCondition } from '../src/pods/rules/label-selector.ts';
+import { info, node, type PodParts } from '../src/pods/testing/objects.ts';
+
+export interface Figure {
+  name: string;
+  unit: string;
+  ours: number;
+  peer: number;
+  peerName: string;
+  ratio: number;
+  goal: string;
+  met: boolean;
+}
+
+const nodes = 100;
+const pods = 5_000;
+/** Pods of one workload. */
+const replicas = 100;
+const part = pods / 10;
+
+const fleet = (): ClusterState => {
+  const ownPods = ({ labels, pod }: PodInfo) => (pod.metadata.ownerReferences === undefined ? undefined : selectorCondition({ matchLabels: { app: labels['app'] ?? '' } }));
+  const state = new ClusterState({ namespaceLabels: () => ({}), ownPods });
+  for (let index = 0; index < nodes; index++) state.setNode(node(`n${index}`, { allocatable: { cpu: '64', memory: '256Gi' }, labels: { 'topology.kubernetes.io/zone': `z${index % 3}` } }));
+  return state;
+};
+
+/** Milliseconds of processor time for each tenth of the pods, in their order: other processes of the machine do not count. */
+function place(parts: (index: number) => PodParts): number[] {
+  const state = fleet();
+  const asked = Array.from({ length: pods }, (_, index) => info(`p${index}`, { requests: { cpu: '100m', memory: '128Mi' }, ...parts(index) }));
+  return Array.from({ length: pods / part }, (_, tenth) => {
+    const begun = process.cpuUsage();
+    for (const pod of asked.slice(tenth * part, (tenth + 1) * part)) {
+      const decision = decide(pod, state, { nominated: state.nominatedOn, random: Math.random });
+      if (decision.node === undefined) throw new Error(`pod ${pod.name} found no node`);
+      state.assume(pod, decision.node.name);
+    }
+    const { user, system } = process.cpuUsage(begun);
+    return (user + system) / 1000;
+  });
+}
+
+const app = (index: number): string => `app-${Math.floor(index / replicas)}`;
+const workloads: readonly (readonly [name: string, parts: (index: number) => PodParts])[] = [
+  ['replicas', (index) => ({ labels: { app: app(index) }, owner: { kind: 'ReplicaSet', name: app(index) } })],
+  ['pods with a label of their own', (index) => ({ labels: { app: app(index), index: String(index) }, owner: { kind: 'StatefulSet', name: app(index) } })],
+  [
+    'replicas, spread over zones and apart from others',
+    (index) => ({
+      labels: { app: app(index) },
+      topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: app(index) } } }],
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: `${app(index)}-foe` } } }] } },
+    }),
+  ],
+];
+
+const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+const bound = (name: string, unit: string, ours: number, limit: number): Figure => ({ name, unit, ours: rounded(ours), peer: limit, peerName: 'bound', ratio: rounded(ours / limit), goal: `ours <= ${limit}`, met: ours <= limit });
+
+/** Deciding alone, without writing: 5,000 pods on 100 nodes. */
+export async function run(): Promise<Figure[]> {
+  return workloads.flatMap(([name, parts]): Figure[] => {
+    place(parts);
+    const tenths = place(parts);
+    const mean = tenths.reduce((sum, ms) => sum + ms, 0) / pods;
+    return [
+      bound(`one of 5,000 ${name} on 100 nodes: CPU of its decision`, 'ms', mean, 1),
+      bound(`the last 500 of 5,000 ${name}: CPU, to the first 500`, 'times', (tenths.at(-1) ?? 0) / (tenths[0] ?? 1), 5),
+    ];
+  });
+}
+
+if (import.meta.main) for (const figure of await run()) process.stdout.write(`${JSON.stringify(figure)}\n`);
