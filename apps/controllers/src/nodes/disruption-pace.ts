@@ -4,10 +4,13 @@ import { leavingTaintOf, readiness } from './taints.ts';
 /** A zone with more nodes slows down when most are not ready; a smaller one stops. */
 const largeZone = 50;
 const slowDown = 10;
+/** Nodes that fall silent together do so within a heartbeat: so long it is waited whether others follow. */
+const settleMs = 3_000;
 /** Share of nodes that are not ready from which, with three of them, a zone counts as disturbed. */
 const disturbedShare = 0.55;
 
 const zoneOf = ({ metadata: { labels } }: Node): string => `${labels?.['topology.kubernetes.io/region'] ?? ''}/${labels?.['topology.kubernetes.io/zone'] ?? ''}`;
+const notReadySinceMs = ({ status }: Node): number => Date.parse(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '') || 0;
 const isReady = (node: Node): boolean => readiness(node) === 'True';
 
 /** Not one node is ready: more likely nobody hears them than that all are gone. No pod is told to leave then. */
@@ -24,5 +27,6 @@ export function mayLeaveAtMs(node: Node, nodes: readonly Node[], perSecond: numb
   const disturbed = unready < zone.length && unready > 2 && unready / zone.length >= disturbedShare;
   if (disturbed && zone.length <= largeZone) return undefined;
   const last = Math.max(0, ...zone.map((one) => Date.parse(leavingTaintOf(one)?.timeAdded ?? '') || 0));
-  return last === 0 ? 0 : last + (disturbed ? slowDown : 1) * (1_000 / perSecond);
+  const paced = last === 0 ? 0 : last + (disturbed ? slowDown : 1) * (1_000 / perSecond);
+  return Math.max(paced, notReadySinceMs(node) + settleMs);
 }

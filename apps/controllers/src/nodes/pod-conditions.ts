@@ -2,8 +2,9 @@ import { podConditionOf, type Pod, type PodCondition, type PodStatus } from '@ro
 import { wholeSeconds } from '../timestamps.ts';
 
 /** The status with this condition in place of the one of its type; its time moves when its status does. */
-export function withPodCondition({ status }: Pod, draft: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>, nowMs: number): PodStatus {
-  const before = podConditionOf({ ...(status === undefined ? {} : { status }) }, draft.type);
+export function withPodCondition(pod: Pod, draft: Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>, nowMs: number): PodStatus {
+  const { status } = pod;
+  const before = podConditionOf(pod, draft.type);
   const lastTransitionTime = before !== undefined && before.status === draft.status ? before.lastTransitionTime : wholeSeconds(nowMs);
   const condition = { ...draft, lastProbeTime: before?.lastProbeTime ?? null, lastTransitionTime };
   const conditions = status?.conditions ?? [];

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { isPodReady, resourceKey, kindByGvk, type KubeObject, type Pod } from '@roundsman/api';
+import { isPodReady, kindByGvk, kindByResource, resourceKey, type KubeObject, type Pod } from '@roundsman/api';
 import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
 import { migrateStore, openStore, type Store } from '@roundsman/store';
@@ -11,6 +11,9 @@ import { FakeNodes } from './fake-nodes.ts';
 
 const readyMark = '"leading"';
 const tester = 'system:roundsman:tester';
+
+/** Namespace of the objects of a test. */
+const home = (resource: string): string | undefined => (kindByResource.get(resource)?.namespaced === true ? 'default' : undefined);
 
 /** The controllers with the real intake, NATS and Postgres; nodes, scheduler and pods are doubles. */
 export class TestCluster {
@@ -78,7 +81,7 @@ export class TestCluster {
     return (await this.write({ operation: 'create', resource: resourceKey(kind), ...(kind.namespaced ? { namespace: namespace ?? 'default' } : {}), object })) as T;
   }
 
-  async get<T extends KubeObject>(resource: string, name: string, namespace: string | undefined = 'default'): Promise<T | undefined> {
+  async get<T extends KubeObject>(resource: string, name: string, namespace = home(resource)): Promise<T | undefined> {
     return (await this.store.get(resource, namespace, name)) as T | undefined;
   }
 
@@ -87,7 +90,7 @@ export class TestCluster {
   }
 
   /** Changes what is stored by a person's edit, again when somebody else was faster. */
-  async edit<T extends KubeObject>(resource: string, name: string, change: (object: T) => void, namespace: string | undefined = 'default'): Promise<T> {
+  async edit<T extends KubeObject>(resource: string, name: string, change: (object: T) => void, namespace = home(resource)): Promise<T> {
     for (;;) {
       const object = structuredClone(await this.get<T>(resource, name, namespace));
       if (object === undefined) throw new Error(`no ${resource} ${name}`);
@@ -101,7 +104,8 @@ export class TestCluster {
   }
 
   async delete(resource: string, name: string, more: Partial<Write> = {}): Promise<void> {
-    await this.write({ operation: 'delete', resource, namespace: 'default', name, ...more });
+    const namespace = home(resource);
+    await this.write({ operation: 'delete', resource, ...(namespace === undefined ? {} : { namespace }), name, ...more });
   }
 
   async readyPods(): Promise<Pod[]> {
