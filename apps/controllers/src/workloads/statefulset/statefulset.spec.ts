@@ -1,0 +1,72 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ControllerRevision, KubeObject, StatefulSet, StatefulSetSpec } from '@roundsman/api';
+import { TestCluster } from '../../testing/cluster.ts';
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await TestCluster.start();
+  cluster.nodes.join('n1', 'n2');
+}, 60_000);
+afterAll(() => cluster.stop());
+afterEach(async () => {
+  for (const { metadata } of await cluster.list('statefulsets.apps')) await cluster.delete('statefulsets.apps', metadata.name);
+  await cluster.until(async () => expect([...(await cluster.list('pods')), ...(await cluster.list('controllerrevisions.apps'))]).toEqual([]));
+});
+
+const labels = { app: 'db' };
+const set = (spec: object = {}): Promise<StatefulSet> =>
+  cluster.create<StatefulSet>({ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' }, spec: { replicas: 3, serviceName: 'db', selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'db:1' }] } }, ...spec } });
+const read = async (): Promise<StatefulSet> => (await cluster.get<StatefulSet>('statefulsets.apps', 'db'))!;
+const edit = (change: (spec: StatefulSetSpec) => void) => cluster.edit<StatefulSet>('statefulsets.apps', 'db', ({ spec }) => change(spec));
+const setImage = (image: string) => edit((spec) => void (spec.template.spec.containers[0]!.image = image));
+const images = async (): Promise<Record<string, string | undefined>> => Object.fromEntries((await cluster.readyPods()).map(({ metadata, spec }) => [metadata.name, spec.containers[0]!.image]).sort());
+
+describe('a stateful set in a cluster', () => {
+  it('starts its pods in order, scales in order, and tells of it', async () => {
+    const made = await set();
+    await cluster.until(async () => expect((await read()).status).toMatchObject({ replicas: 3, readyReplicas: 3, currentReplicas: 3, updatedReplicas: 3, availableReplicas: 3 }));
+    await edit((spec) => void (spec.replicas = 1));
+    await cluster.until(async () => expect(await images()).toEqual({ 'db-0': 'db:1' }));
+    await cluster.until(async () =>
+      expect(await cluster.events(made)).toEqual([
+        ...[0, 1, 2].map((n) => `SuccessfulCreate: create Pod db-${n} in StatefulSet db successful`),
+        ...[2, 1].map((n) => `SuccessfulDelete: delete Pod db-${n} in StatefulSet db successful`),
+      ]),
+    );
+    expect((await cluster.readyPods())[0]).toMatchObject({ metadata: { labels: { ...labels, 'statefulset.kubernetes.io/pod-name': 'db-0', 'apps.kubernetes.io/pod-index': '0', 'controller-revision-hash': (await read()).status?.updateRevision } }, spec: { hostname: 'db-0', subdomain: 'db' } });
+    // Whoever deletes one gets another of the same name.
+    const { uid } = (await cluster.readyPods())[0]!.metadata;
+    await cluster.delete('pods', 'db-0');
+    await cluster.until(async () => {
+      const [pod] = await cluster.readyPods();
+      expect([pod?.metadata.name, pod?.metadata.uid === uid]).toEqual(['db-0', false]);
+    });
+  });
+
+  it('rolls out down to its partition, and goes back to a revision', async () => {
+    await set({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } });
+    await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(3));
+    const first = (await read()).status?.currentRevision;
+    await setImage('db:2');
+    await cluster.until(async () => expect(await images()).toEqual({ 'db-0': 'db:1', 'db-1': 'db:1', 'db-2': 'db:2' }));
+    // One that is held comes back as it was.
+    await cluster.delete('pods', 'db-0');
+    await cluster.until(async () => expect((await read()).status).toMatchObject({ readyReplicas: 3, currentReplicas: 2, updatedReplicas: 1, currentRevision: first }));
+    await cluster.until(async () => expect((await images())['db-0']).toBe('db:1'));
+    await edit((spec) => void (spec.updateStrategy.rollingUpdate = { partition: 0 }));
+    await cluster.until(async () => expect((await read()).status).toMatchObject({ currentReplicas: 3, updatedReplicas: 3, readyReplicas: 3 }));
+    await setImage('db:1');
+    await cluster.until(async () => expect(await images()).toEqual({ 'db-0': 'db:1', 'db-1': 'db:1', 'db-2': 'db:1' }));
+    await cluster.until(async () => expect((await read()).status).toMatchObject({ currentRevision: first, updateRevision: first, updatedReplicas: 3 }));
+    const revisions = (await cluster.list<ControllerRevision & KubeObject>('controllerrevisions.apps')).sort((a, b) => a.revision - b.revision);
+    expect(revisions.map(({ revision, metadata }) => [revision, metadata.name === first])).toEqual([[2, false], [3, true]]);
+  });
+
+  it('makes no pods without the claims that they need, and says so', async () => {
+    const made = await set({ volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }] });
+    await cluster.until(async () =>
+      expect(await cluster.events(made)).toEqual(['FailedCreate: create Claim data-db-0 for Pod db-0 in StatefulSet db failed error: this cluster provides no persistent volume claims yet; use an emptyDir or hostPath volume instead']),
+    );
+    expect([await cluster.list('pods'), (await read()).status?.replicas]).toEqual([[], 0]);
+  });
+});
