@@ -40,7 +40,8 @@ program
   .action(async (options) => (await import('./commands/status.ts')).status(options));
 program
   .command('down')
-  .description('stop it')
+  .description('stop it, and end its pods')
+  .option('--keep-pods', 'leave the pods running; up takes them over again')
   .option('--purge', 'also remove its data, logs and keys')
   .action(async (options) => (await import('./commands/down.ts')).down(options));
 program

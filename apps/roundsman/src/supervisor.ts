@@ -84,7 +84,7 @@ export class Supervisor implements Supervised {
     const nodes = nodeNames(this.#options.nodes);
     const before = home.state();
     const docker = await findDocker(this.#options.docker);
-    if ('missing' in docker) say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
+    if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
     const ports = await choosePorts(
       (['gateway', 'nats', 'natsMonitor', 'postgres', 'join'] as const).map((name) => ({ name, set: name === 'natsMonitor' || name === 'join' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
     );

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'nod
 import { availableParallelism, freemem, homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { findDocker } from '../docker.ts';
 import { Home } from '../home.ts';
 import { findNats } from '../nats-binary.ts';
 import { choosePorts, isFree } from '../ports.ts';
@@ -68,10 +69,9 @@ function kubectl(): Finding {
   return atLeast(version, [1, 28]) ? ok('kubectl', version) : note('kubectl', version, 'tested with 1.32; an old one may lack commands');
 }
 
-function docker(): Finding {
-  if (!onPath('docker')) return note('Docker', 'not on PATH', 'not needed: runners are processes');
-  const server = tryRun('docker', ['version', '--format', '{{.Server.Version}}'], { timeoutMs: 10_000 });
-  return server.ok ? ok('Docker', server.output.trim()) : note('Docker', 'the daemon does not answer', 'not needed: runners are processes');
+async function docker(): Promise<Finding> {
+  const found = await findDocker(undefined);
+  return 'socket' in found ? ok('Docker', `answers at ${found.socket}`) : note('Docker', found.missing, 'only needed to run pods (kubectl run, Deployments, ...)');
 }
 
 function natsProgram(): Finding {

@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs';
 import { Home } from '../home.ts';
 import { endLeftovers } from '../leftovers.ts';
 import { holderOf, releaseHome, takeHome } from '../lock.ts';
+import { endPods } from '../pods.ts';
 import { alive, end } from '../processes.ts';
 import { UserError } from '../user-error.ts';
 
 /** Longer than the supervisor's own bound: it stops services, then NATS and Postgres. */
 const stopWithinMs = 30_000;
 
-export async function down(options: { readonly purge?: boolean }): Promise<void> {
+export async function down(options: { readonly purge?: boolean; readonly keepPods?: boolean }): Promise<void> {
   const home = new Home();
   if (!existsSync(home.path)) return say(`Nothing to stop: there is no ${home.path}.`);
   if (!home.ours) throw new UserError(`${home.path} is not a home of Roundsman`, 'Set ROUNDSMAN_HOME to the one you mean.');
@@ -21,9 +22,11 @@ export async function down(options: { readonly purge?: boolean }): Promise<void>
     const left = await endLeftovers(home);
     const state = home.state();
     if (state && (state.phase !== 'stopped' || left.length > 0)) home.saveState({ ...state, phase: 'stopped', processes: [] });
+    const pods = options.keepPods ? { found: 0 } : await endPods(home);
+    if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}\n`);
     if (options.purge) home.purge();
     const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
-    say(`${ended}${options.purge ? ` Removed ${home.path}.` : ''}`);
+    say(`${ended}${pods.found === 0 ? '' : ` Ended ${pods.found} pod${pods.found === 1 ? '' : 's'}.`}${options.purge ? ` Removed ${home.path}.` : ''}`);
   } finally {
     releaseHome(home);
   }

@@ -47,7 +47,7 @@ export class Member implements Supervised {
     refuseUnknownSettings([...serviceNames, 'runner'], process.env);
     const startedAt = new Date().toISOString();
     const docker = await findDocker(this.#options.docker);
-    if ('missing' in docker) say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
+    if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
     say(`Connecting to ${membership.nats} ...`);
     const address = await ownAddress(membership.nats);
     const { node } = membership;

@@ -1,0 +1,33 @@
+import { DockerPodRuntime } from '@roundsman/containers';
+import { findDocker } from './docker.ts';
+import type { Home } from './home.ts';
+import { membershipOf } from './join/membership.ts';
+
+/** The containers of pods that the nodes of this home run, and only those. */
+export interface HomePods {
+  /** How many pods there are. */
+  readonly found: number;
+  /** Why Docker could not be asked; pods may then be left. */
+  readonly problem?: string;
+}
+
+/** Ends and removes the pods of a home that does not run. The cluster still wants them: they are made again when it is started again. */
+export async function endPods(home: Home): Promise<HomePods> {
+  const state = home.state();
+  if (state?.docker === undefined) return { found: 0 };
+  const docker = await findDocker(state.docker).catch((error: Error) => ({ missing: error.message }));
+  if ('missing' in docker) return { found: 0, problem: docker.missing };
+  let found = 0;
+  for (const node of state.nodes) {
+    const runtime = new DockerPodRuntime({ cluster: membershipOf(home)?.cluster ?? home.id, node, socketPath: docker.socket });
+    try {
+      const pods = await runtime.pods();
+      found += pods.length;
+      // A few at a time: that is what a daemon does best.
+      for (let at = 0; at < pods.length; at += 8) await Promise.all(pods.slice(at, at + 8).map(({ podUid }) => runtime.removePod(podUid)));
+    } finally {
+      await runtime.close();
+    }
+  }
+  return { found };
+}
