@@ -1,0 +1,101 @@
+import { access } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import type Docker from 'dockerode';
+import { RuntimeProblem } from '../pod-runtime.ts';
+
+/** How long a question that the daemon answers at once may take before it is taken for hung, milliseconds. */
+export const answerWithinMs = 30_000;
+
+/** Of `DOCKER_HOST`, or where Docker listens by default. Throws for a daemon on another machine: it could not see this node's files. */
+export function socketPathOf(host: string | undefined): string {
+  if (host === undefined || host === '') return '/var/run/docker.sock';
+  if (!host.startsWith('unix://') && !host.startsWith('/')) throw new Error(`DOCKER_HOST is ${host}: pods need the Docker of this machine, as unix:///path/to/docker.sock`);
+  return host.replace('unix://', '');
+}
+
+/** One Docker daemon, on its unix socket. */
+export class Daemon {
+  readonly socketPath: string;
+  readonly #agent = new Agent({ keepAlive: true });
+  #client: Promise<Docker> | undefined;
+  #version = 'unknown';
+
+  constructor(socketPath: string) {
+    this.socketPath = socketPath;
+  }
+
+  /** dockerode takes some 30 MiB: it is loaded when there is a daemon to talk to. */
+  async client(): Promise<Docker> {
+    if (this.#client === undefined) await access(this.socketPath);
+    this.#client ??= import('dockerode').then(({ default: Client }) => new Client({ socketPath: this.socketPath, agent: this.#agent } as Docker.DockerOptions));
+    return this.#client;
+  }
+
+  /** Of the daemon that answered last. */
+  get version(): string {
+    return this.#version;
+  }
+
+  /** Why it cannot run containers now. */
+  async problem(): Promise<string | undefined> {
+    try {
+      const { Version, Os } = await this.ask('Unavailable', (docker) => docker.version(), 5_000);
+      this.#version = Version;
+      return Os === 'linux' ? undefined : `the Docker daemon at ${this.socketPath} runs ${Os} containers: Linux ones are needed`;
+    } catch (error) {
+      return (error as RuntimeProblem).message;
+    }
+  }
+
+  /** In words, when it was not the daemon that answered; undefined for its own errors. */
+  #unreachable(error: unknown): string | undefined {
+    if ((error as { statusCode?: unknown }).statusCode !== undefined) return undefined;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return `no Docker daemon at ${this.socketPath}: install Docker (Debian: apt-get install docker.io) and start it, or set DOCKER_HOST`;
+    if (code === 'EACCES') return `this user may not use Docker at ${this.socketPath}: add it to the group docker, or run as root`;
+    if (code === 'ECONNREFUSED') return `the Docker daemon at ${this.socketPath} is not running: start it`;
+    if (code === 'ECONNRESET' || code === 'EPIPE' || message === 'socket hang up' || message === 'aborted') return `the Docker daemon at ${this.socketPath} went away`;
+    return undefined;
+  }
+
+  /**
+   * Runs one request; what it throws is a RuntimeProblem: `Unavailable` when no daemon answered within `withinMs` (0: it may take its time), else `code`
+   * with the daemon's words.
+   */
+  async ask<T>(code: RuntimeProblem['code'], request: (docker: Docker) => Promise<T>, withinMs = answerWithinMs): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const hung = new Promise<never>((_, reject) => {
+      if (withinMs > 0) timer = setTimeout(() => reject(new RuntimeProblem('Unavailable', `the Docker daemon at ${this.socketPath} does not answer`)), withinMs);
+    });
+    try {
+      return await Promise.race([this.client().then(request), hung]);
+    } catch (error) {
+      throw this.problemOf(code, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  problemOf(code: RuntimeProblem['code'], error: unknown): RuntimeProblem {
+    if (error instanceof RuntimeProblem) return error;
+    const gone = this.#unreachable(error);
+    if (gone !== undefined) return new RuntimeProblem('Unavailable', gone, { cause: error });
+    return new RuntimeProblem(code, daemonsWords(error), { cause: error });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** HTTP status of the daemon's answer, when it was one. */
+export function statusOf(error: unknown): number | undefined {
+  const { statusCode, cause } = error as { statusCode?: number; cause?: { statusCode?: number } };
+  return statusCode ?? cause?.statusCode;
+}
+
+/** What the daemon said, without what dockerode puts around it. */
+function daemonsWords(error: unknown): string {
+  const { json, message } = error as { json?: { message?: string }; message?: string };
+  return (json?.message ?? (message ?? String(error)).replace(/^\(HTTP code \d+\) .*? - /, '')).trim();
+}

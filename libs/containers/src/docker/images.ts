@@ -1,0 +1,38 @@
+import type { ImageInspectInfo } from 'dockerode';
+import { RuntimeProblem, type ImageStatus } from '../pod-runtime.ts';
+import { statusOf, type Daemon } from './daemon.ts';
+import { jsonLines } from './json-lines.ts';
+
+export async function imageStatus(daemon: Daemon, reference: string): Promise<ImageStatus | undefined> {
+  try {
+    const { Id, RepoDigests, Config, Size } = await daemon.ask('ImageNotFound', (docker) => docker.getImage(reference).inspect() as Promise<ImageInspectInfo>);
+    return { id: Id, digest: RepoDigests?.[0] ?? Id, user: Config?.User ?? '', bytes: Size };
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Throws RuntimeProblem `ImagePull` with the daemon's words, also for what goes wrong midway. */
+export async function pullImage(daemon: Daemon, reference: string, signal?: AbortSignal): Promise<ImageStatus> {
+  try {
+    // The daemon may wait long for a registry before it says anything.
+    const progress = await daemon.ask('ImagePull', (docker) => docker.createImage({ fromImage: withTag(reference), ...(signal === undefined ? {} : { abortSignal: signal }) }), 0);
+    for await (const line of jsonLines(progress)) {
+      const { error } = line as { error?: string };
+      if (error !== undefined) throw new RuntimeProblem('ImagePull', error);
+    }
+  } catch (error) {
+    if (signal?.aborted === true) throw new RuntimeProblem('ImagePull', `the pull of ${reference} was canceled`, { cause: error });
+    throw daemon.problemOf('ImagePull', error);
+  }
+  const status = await imageStatus(daemon, reference);
+  if (status === undefined) throw new RuntimeProblem('ImagePull', `${reference} was pulled and is not there`);
+  return status;
+}
+
+/** Without a tag the daemon would pull all there are. */
+function withTag(reference: string): string {
+  const name = reference.slice(reference.lastIndexOf('/') + 1);
+  return name.includes(':') || name.includes('@') ? reference : `${reference}:latest`;
+}

@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, freePort, whenDocker } from '@roundsman/testkit';
+import { PodLab } from './testing/pod-lab.ts';
+import { containerOf, forEver, sandboxOf } from './testing/pods.ts';
+
+/** What a command of this machine prints. */
+const readOut = (script: string): string => execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trim();
+
+whenDocker(describe)('sandboxes on Docker', () => {
+  let lab: PodLab;
+  beforeAll(async () => {
+    lab = await PodLab.start();
+  });
+  afterAll(() => lab?.stop());
+
+  it('is one per pod, has an address, and goes with everything in it', async () => {
+    const [spec, sandbox] = await lab.pod();
+    expect(sandbox).toMatchObject({ podUid: spec.podUid, running: true });
+    expect(sandbox.addresses).toEqual([expect.stringContaining(lab.docker.subnet.replace('0/24', ''))]);
+    expect(await lab.runtime.startSandbox(spec)).toEqual(sandbox);
+    await lab.runtime.startContainer(containerOf(spec, sandbox.id, forEver));
+    await lab.runtime.removePod(spec.podUid);
+    expect(await lab.runtime.pods()).toEqual([]);
+    await lab.runtime.removePod(spec.podUid);
+  });
+
+  it('is started again when it has ended', async () => {
+    const [spec, sandbox] = await lab.pod();
+    await lab.docker.request('POST', `/containers/${sandbox.id}/kill`);
+    expect((await lab.runtime.pods())[0]?.sandbox?.running).toBe(false);
+    expect(await lab.runtime.startSandbox(spec)).toMatchObject({ id: sandbox.id, running: true });
+    await lab.runtime.removePod(spec.podUid);
+  });
+
+  it('gives its containers one network, one hostname, one /etc/hosts and the name servers of the pod', async () => {
+    const [spec, sandbox] = await lab.pod({
+      hostname: 'named',
+      extraHosts: ['db.local:10.9.8.7'],
+      dns: { servers: ['10.96.0.10'], searches: ['default.svc.cluster.local'], options: ['ndots:5'] },
+      sysctls: { 'net.ipv4.ip_local_port_range': '40000 41000' },
+    });
+    await lab.runtime.startContainer(containerOf(spec, sandbox.id, 'echo hello > /tmp/index.html; exec httpd -f -p 8080 -h /tmp', { name: 'server' }));
+    const client = await lab.runtime.startContainer(
+      containerOf(spec, sandbox.id, 'until wget -qO- http://localhost:8080/index.html; do sleep 0.1; done; hostname; cat /etc/hosts /etc/resolv.conf /proc/sys/net/ipv4/ip_local_port_range', { name: 'client' }),
+    );
+    const printed = await lab.output(client.id);
+    expect(printed).toMatch(/^hello$/m);
+    expect(printed).toMatch(/^named$/m);
+    expect(printed).toMatch(/^10\.9\.8\.7\s+db\.local$/m);
+    expect(printed).toMatch(/^nameserver 10\.96\.0\.10$/m);
+    expect(printed).toMatch(/^search default\.svc\.cluster\.local$/m);
+    expect(printed).toMatch(/^options ndots:5$/m);
+    expect(printed).toMatch(/40000\s+41000/);
+    await lab.runtime.removePod(spec.podUid);
+  });
+
+  it('binds host ports, and says which one is taken', async () => {
+    const port = await freePort();
+    const ports = [{ containerPort: 8080, protocol: 'TCP' as const, hostPort: port, hostIP: '' }];
+    const [spec, sandbox] = await lab.pod({ ports });
+    await lab.runtime.startContainer(containerOf(spec, sandbox.id, 'echo hello > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'));
+    expect(await eventually(() => fetch(`http://127.0.0.1:${port}/index.html`).then((response) => response.text()))).toBe('hello\n');
+    const second = sandboxOf({ ports });
+    await expect(lab.runtime.startSandbox(second)).rejects.toMatchObject({ code: 'PortInUse', message: expect.stringContaining(`host port ${port}/TCP is already in use on this node`) as unknown as string });
+    expect((await lab.runtime.pods()).map(({ podUid }) => podUid)).toEqual([spec.podUid]);
+    await lab.runtime.removePod(spec.podUid);
+  });
+
+  it('may share the host’s network and processes, or those of its own containers', async () => {
+    const host = await lab.outcome('ip -o addr | grep -c .; cat /proc/1/comm', {}, { hostNetwork: true, hostPID: true });
+    expect(host.printed).toBe(`${readOut('ip -o addr | grep -c .')}\n${readFileSync('/proc/1/comm', 'utf8')}`);
+    const shared = await lab.outcome('cat /proc/1/cmdline', {}, { shareProcessNamespace: true });
+    expect(shared.printed).toContain('/pause');
+    const own = await lab.outcome('cat /proc/1/cmdline');
+    expect(own.printed).toContain('/proc/1/cmdline');
+  });
+
+  it('clears away the zombies of a shared process namespace', async () => {
+    const script = '(sleep 0.05 &) ; (sleep 0.05 &); sleep 0.4; ps | grep -c "\\[sleep\\]"';
+    expect((await lab.outcome(script, {}, { shareProcessNamespace: true })).printed).toBe('0\n');
+  });
+});

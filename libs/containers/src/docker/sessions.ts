@@ -1,0 +1,93 @@
+import { addAbortSignal, type Duplex, type Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type { ContainerAttachOptions, Exec } from 'dockerode';
+import { RuntimeProblem, type ExecOptions, type ExecSession } from '../pod-runtime.ts';
+import { statusOf, type Daemon } from './daemon.ts';
+import { split } from './demultiplex.ts';
+
+/** How long the daemon may take to notice that a program has started (its terminal then has a size) or ended, milliseconds. */
+const settleMs = 2_000;
+const retryMs = 20;
+
+/** A program of its own in the container. One that is not there ends with 126 or 127 and the daemon's words as output. */
+export async function execIn(daemon: Daemon, id: string, { command, stdin, tty }: ExecOptions, signal: AbortSignal): Promise<ExecSession> {
+  const exec = await inWords(daemon, id, (docker) =>
+    docker.getContainer(id).exec({ Cmd: [...command], AttachStdin: stdin, AttachStdout: true, AttachStderr: true, Tty: tty }),
+  );
+  const stream = await inWords(daemon, id, () => exec.start({ hijack: true, stdin, Tty: tty }));
+  return session({
+    stream: addAbortSignal(signal, stream),
+    stdin,
+    tty,
+    resize: (size) => exec.resize(size),
+    exitCode: () => exitCodeOf(daemon, exec),
+  });
+}
+
+/** To the container's own program. */
+export async function attachTo(daemon: Daemon, id: string, { stdin }: Omit<ExecOptions, 'command'>, signal: AbortSignal): Promise<ExecSession> {
+  const { Tty } = (await inWords(daemon, id, (docker) => docker.getContainer(id).inspect())).Config;
+  const options: ContainerAttachOptions = { stream: true, hijack: true, stdin, stdout: true, stderr: true };
+  const stream = (await inWords(daemon, id, (docker) => docker.getContainer(id).attach(options))) as Duplex;
+  return session({
+    stream: addAbortSignal(signal, stream),
+    stdin,
+    tty: Tty,
+    resize: async (size) => (await daemon.client()).getContainer(id).resize(size),
+    exitCode: async () => {
+      const { State } = await daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect());
+      return State.Running ? undefined : State.ExitCode;
+    },
+  });
+}
+
+interface Connected {
+  readonly stream: Duplex;
+  readonly stdin: boolean;
+  readonly tty: boolean;
+  resize(size: { w: number; h: number }): Promise<unknown>;
+  exitCode(): Promise<number | undefined>;
+}
+
+function session({ stream, stdin, tty, resize, exitCode }: Connected): ExecSession {
+  const over = finished(stream, { writable: false }).catch(() => undefined);
+  const output: { readonly stdout: Readable; readonly stderr?: Readable } = tty ? { stdout: stream } : split(stream);
+  const code = over.then(exitCode).catch(() => undefined);
+  return {
+    stdin: stdin ? stream : undefined,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    exitCode: code,
+    resize: async (columns, rows) => {
+      // A client tells its size at once, the program may not run yet.
+      for (const deadline = Date.now() + settleMs; !stream.destroyed; ) {
+        try {
+          await resize({ w: columns, h: rows });
+          return;
+        } catch (error) {
+          if (Date.now() > deadline || statusOf(error) === undefined) return;
+          await new Promise((done) => setTimeout(done, retryMs));
+        }
+      }
+    },
+  };
+}
+
+/** The output may end a moment before the daemon knows how the program ended. */
+async function exitCodeOf(daemon: Daemon, exec: Exec): Promise<number | undefined> {
+  for (const deadline = Date.now() + settleMs; ; ) {
+    const { Running, ExitCode } = await daemon.ask('NotFound', () => exec.inspect());
+    if (!Running && ExitCode !== null) return ExitCode;
+    if (Date.now() > deadline) return undefined;
+    await new Promise((done) => setTimeout(done, retryMs));
+  }
+}
+
+async function inWords<T>(daemon: Daemon, id: string, request: Parameters<typeof daemon.ask<T>>[1]): Promise<T> {
+  try {
+    return await daemon.ask('Exec', request);
+  } catch (error) {
+    if (statusOf(error) === 404) throw new RuntimeProblem('NotFound', `container ${id} is not there`, { cause: error });
+    throw error;
+  }
+}
