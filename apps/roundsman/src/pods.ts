@@ -11,14 +11,14 @@ export interface HomePods {
   readonly problem?: string;
 }
 
-/** Ends and removes the pods of a home that does not run. The cluster still wants them: they are made again when it is started again. */
-export async function endPods(home: Home): Promise<HomePods> {
+/** Ends and removes the pods of nodes that do not run (all of the home, if none are named). The cluster still wants them: they are made again when it is started again. */
+export async function endPods(home: Home, nodes?: readonly string[]): Promise<HomePods> {
   const state = home.state();
   if (state?.docker === undefined) return { found: 0 };
   const docker = await findDocker(state.docker).catch((error: Error) => ({ missing: error.message }));
   if ('missing' in docker) return { found: 0, problem: docker.missing };
   let found = 0;
-  for (const node of state.nodes) {
+  for (const node of nodes ?? state.nodes) {
     const runtime = new DockerPodRuntime({ cluster: membershipOf(home)?.cluster ?? home.id, node, socketPath: docker.socket });
     try {
       const pods = await runtime.pods();

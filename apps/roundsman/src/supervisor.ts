@@ -16,6 +16,7 @@ import { logTo } from './log.ts';
 import { bringNats, type NatsBinary } from './nats-binary.ts';
 import { identities, seedFileOf, startNats, type NatsServer } from './nats-server.ts';
 import { nodeNames, runnerOf } from './nodes.ts';
+import { endPods } from './pods.ts';
 import { choosePorts } from './ports.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 import { descendants, record } from './processes.ts';
@@ -85,6 +86,8 @@ export class Supervisor implements Supervised {
     const before = home.state();
     const docker = await findDocker(this.#options.docker);
     if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
+    // With fewer nodes than the last time: nobody looks after the pods of the others any more.
+    await endPods(home, (before?.nodes ?? []).filter((node) => !nodes.includes(node)));
     const ports = await choosePorts(
       (['gateway', 'nats', 'natsMonitor', 'postgres', 'join'] as const).map((name) => ({ name, set: name === 'natsMonitor' || name === 'join' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
     );
