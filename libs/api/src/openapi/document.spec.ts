@@ -79,3 +79,28 @@ it('describes every member of a task, for explain', () => {
   for (const kind of ['NetReach', 'AppHttpHealthy', 'NetDNS']) walk(components.schemas[`io.roundsman.v1.${kind}`]!, kind);
   expect(missing).toEqual([]);
 });
+
+it('describes every member of pods, workloads and what is around them, and gives their parts the names that explain shows', () => {
+  const missing: string[] = [];
+  for (const groupVersion of ['v1', 'apps/v1', 'batch/v1', 'policy/v1', 'scheduling.k8s.io/v1', 'coordination.k8s.io/v1']) {
+    const { components } = openApiDocument(groupVersion) as unknown as Document;
+    for (const [name, schema] of Object.entries(components.schemas)) {
+      if (!name.startsWith('io.k8s.api.') || name.endsWith('List')) continue;
+      for (const [member, { description }] of Object.entries((schema['properties'] ?? {}) as Record<string, Json>)) if (!description) missing.push(`${name}.${member}`);
+    }
+    expect(JSON.stringify(components).length).toBeLessThan(1_000_000);
+  }
+  expect(missing).toEqual([]);
+  const { components } = openApiDocument('apps/v1') as unknown as Document;
+  expect(components.schemas['io.k8s.api.core.v1.PodTemplateSpec']).toMatchObject({ properties: { spec: { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.PodSpec' }] } }, required: ['spec'] });
+  expect(components.schemas['io.k8s.api.core.v1.Container']).toMatchObject({ properties: { ports: { items: { $ref: '#/components/schemas/io.k8s.api.core.v1.ContainerPort' } } }, required: ['name'] });
+});
+
+it('describes what goes to the parts of objects', () => {
+  const { paths } = openApiDocument('v1') as unknown as Document;
+  const eviction = (paths['/api/v1/namespaces/{namespace}/pods/{name}/eviction'] as { post: { requestBody: { content: Json } } }).post;
+  expect(eviction.requestBody.content['application/json']).toEqual({ schema: { $ref: '#/components/schemas/io.k8s.api.policy.v1.Eviction' } });
+  expect(paths).not.toHaveProperty(['/api/v1/namespaces/{namespace}/pods/{name}/exec']);
+  const scale = (openApiDocument('apps/v1') as unknown as Document).paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale'];
+  expect(Object.keys(scale!)).toEqual(['parameters', 'get', 'put', 'patch']);
+});
