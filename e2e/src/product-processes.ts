@@ -1,49 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { agentIdentity, runnerIdentity, serviceIdentity } from '@roundsman/bus';
 import { eventually, freePort, startNats, startPostgres, type TestNats, type TestPostgres } from '@roundsman/testkit';
-
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const main = join(root, 'apps', 'roundsman', 'dist', 'main.js');
+import { ServiceProcess } from './service-process.ts';
 
 const services = ['intake', 'reporter', 'scheduler', 'controllers', 'gateway'] as const;
-
-/** One service of the product as a process of its own, killed and started again by a test. */
-class ServiceProcess {
-  #child: ChildProcess | undefined;
-  #exited: Promise<void> = Promise.resolve();
-
-  constructor(
-    readonly name: string,
-    readonly service: string,
-    readonly env: NodeJS.ProcessEnv,
-    readonly logFile: string,
-  ) {}
-
-  start(): void {
-    const log = openSync(this.logFile, 'a');
-    const child = spawn(process.execPath, [main, 'serve', this.service], { env: this.env, stdio: ['ignore', log, log] });
-    closeSync(log);
-    this.#child = child;
-    this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
-  }
-
-  get running(): boolean {
-    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
-  }
-
-  async kill(signal: NodeJS.Signals): Promise<void> {
-    this.#child?.kill(signal);
-    await this.#exited;
-  }
-
-  log(): string {
-    return readFileSync(this.logFile, 'utf8');
-  }
-}
 
 /**
  * The whole product, every service in a process of its own, over a real NATS with the product's permissions and a real
@@ -160,7 +122,7 @@ export class ProductProcesses {
 
   /** The last lines of every log. */
   logs(lines = 15): string {
-    return [...this.#processes.values()].map((process) => `--- ${process.name}\n${process.log().trimEnd().split('\n').slice(-lines).join('\n')}`).join('\n');
+    return [...this.#processes.values()].map((process) => process.lastWords(lines)).join('\n');
   }
 
   async stop(): Promise<void> {

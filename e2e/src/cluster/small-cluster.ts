@@ -1,0 +1,190 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { agentIdentity, serviceIdentity } from '@roundsman/bus';
+import { eventually, freePort, startDocker, startNats, startPostgres, testImages, type TestDocker, type TestNats, type TestPostgres } from '@roundsman/testkit';
+import { stringify } from 'yaml';
+import { kubectlPath, type Ran } from '../kubectl-cluster.ts';
+import { ServiceProcess } from '../service-process.ts';
+
+const controlPlane = ['intake', 'reporter', 'scheduler', 'controllers', 'gateway'] as const;
+
+/** Of a container, from Docker itself. */
+export interface Inspected {
+  readonly Id: string;
+  readonly Name: string;
+  readonly State: { readonly Running: boolean; readonly OOMKilled: boolean; readonly ExitCode: number; readonly Pid: number };
+  readonly Config: { readonly Image: string; readonly Cmd: string[] | null; readonly Entrypoint: string[] | null; readonly Env: string[]; readonly WorkingDir: string; readonly User: string; readonly Labels: Record<string, string> };
+  readonly HostConfig: Record<string, unknown>;
+  readonly Mounts: { readonly Source: string; readonly Destination: string; readonly RW: boolean }[];
+}
+
+/**
+ * The small cluster as a person would have it: a control plane and the agents of some nodes, every one a process of its own, over a real NATS, a
+ * real Postgres and a real Docker daemon that the nodes share; driven by the real kubectl.
+ */
+export class SmallCluster {
+  readonly folder = mkdtempSync(join(tmpdir(), 'roundsman-cluster-'));
+  readonly token = 'a-token-for-this-test-only';
+  readonly #processes = new Map<string, ServiceProcess>();
+
+  private constructor(
+    readonly nats: TestNats,
+    readonly postgres: TestPostgres,
+    readonly docker: TestDocker,
+    readonly databaseUrl: string,
+    readonly port: number,
+  ) {
+    process.once('exit', this.#killAll);
+  }
+
+  /** Returns when all nodes are Ready. `nodes` may name more than are started at once (`later`): their keys are known. */
+  static async start(nodes: readonly string[], { later = [] }: { later?: readonly string[] } = {}): Promise<SmallCluster> {
+    const identities = [...controlPlane.map(serviceIdentity), ...[...nodes, ...later].map(agentIdentity)];
+    const [nats, postgres, docker, port] = await Promise.all([startNats({ identities }), startPostgres(), startDocker({ liveRestore: true }), freePort()]);
+    const cluster = new SmallCluster(nats, postgres, docker, await postgres.createDatabase(), port);
+    try {
+      await testImages(docker);
+      for (const service of controlPlane) cluster.#addService(service);
+      for (const node of nodes) cluster.addNode(node);
+      await cluster.ready(nodes);
+    } catch (error) {
+      const logs = cluster.logs();
+      await cluster.stop();
+      throw new Error(`the cluster did not start:\n${logs}`, { cause: error });
+    }
+    return cluster;
+  }
+
+  /** The gateway answers, and these nodes are Ready. */
+  async ready(nodes: readonly string[]): Promise<void> {
+    await eventually(() => this.#writeKubeconfig(), { within: 30_000 });
+    await eventually(
+      async () => {
+        const text = await this.must(['get', 'nodes', '-o', `jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status} {end}`]);
+        const missing = nodes.filter((node) => !text.split(' ').includes(`${node}=True`));
+        if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} of ${text}`);
+      },
+      { within: 60_000 },
+    );
+  }
+
+  /** Starts the agent of a node. */
+  addNode(name: string, env: NodeJS.ProcessEnv = {}): void {
+    this.#start(`agent-${name}`, 'node-agent', {
+      ROUNDSMAN_NODE_AGENT_NODE: name,
+      ROUNDSMAN_NODE_AGENT_DATA_DIR: join(this.folder, 'nodes', name),
+      ROUNDSMAN_NODE_AGENT_DOCKER: this.docker.socket,
+      ROUNDSMAN_NODE_AGENT_CLUSTER: 'e2e',
+      ROUNDSMAN_NODE_AGENT_ADDRESSES: this.docker.gateway,
+      ROUNDSMAN_NODE_AGENT_CPU: '2',
+      ROUNDSMAN_NODE_AGENT_MEMORY_MI: '2048',
+      ...env,
+    });
+  }
+
+  /** Every process but those of the nodes. */
+  get controlPlane(): string[] {
+    return [...controlPlane];
+  }
+
+  /** SIGKILL: they have no say in it. */
+  async kill(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => this.#named(name).kill('SIGKILL')));
+  }
+
+  restart(names: readonly string[]): void {
+    for (const name of names) this.#named(name).start();
+  }
+
+  /** Those that ended by themselves: none should. */
+  dead(): string[] {
+    return [...this.#processes.values()].filter((process) => !process.running).map(({ name }) => name);
+  }
+
+  /** The last lines of every log. */
+  logs(lines = 15): string {
+    return [...this.#processes.values()].map((process) => process.lastWords(lines)).join('\n');
+  }
+
+  /** Runs kubectl to its end; a code other than 0 is an answer too. */
+  kubectl(args: readonly string[], { input = '', timeoutMs = 60_000 }: { input?: string; timeoutMs?: number } = {}): Promise<Ran> {
+    const env = { PATH: process.env['PATH'] ?? '', HOME: this.folder, KUBECONFIG: join(this.folder, 'kubeconfig'), TMPDIR: this.folder };
+    return new Promise((resolve) => {
+      const child = execFile(kubectlPath(), [...args], { env, timeout: timeoutMs, maxBuffer: 32 << 20 }, (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, stdout, stderr });
+      });
+      child.stdin?.end(input);
+    });
+  }
+
+  /** kubectl that must succeed; its output. */
+  async must(args: readonly string[], options: { input?: string; timeoutMs?: number } = {}): Promise<string> {
+    const ran = await this.kubectl(args, options);
+    if (ran.code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${ran.code}\n${ran.stdout}\n${ran.stderr}`);
+    return ran.stdout;
+  }
+
+  async apply(...manifests: readonly object[]): Promise<string> {
+    return this.must(['apply', '-f', '-'], { input: manifests.map((manifest) => stringify(manifest)).join('---\n') });
+  }
+
+  async get<T>(...args: readonly string[]): Promise<T> {
+    return JSON.parse(await this.must(['get', ...args, '-o', 'json'])) as T;
+  }
+
+  /** What Docker says of the container of a pod: what was asked for has to be found there. */
+  async inspect(pod: string, container: string): Promise<Inspected> {
+    const id = await this.must(['get', 'pod', pod, '-o', `jsonpath={.status.containerStatuses[?(@.name=="${container}")].containerID}`]);
+    return (await this.docker.request('GET', `/containers/${id.replace('docker://', '')}/json`)) as Inspected;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#processes.values()].filter(({ running }) => running).map((process) => process.kill('SIGKILL')));
+    process.removeListener('exit', this.#killAll);
+    await this.docker.stop();
+    await this.nats.stop();
+    await this.postgres.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #addService(service: (typeof controlPlane)[number]): void {
+    const tokenFile = join(this.folder, 'token');
+    writeFileSync(tokenFile, this.token, { mode: 0o600 });
+    const gateway = { ROUNDSMAN_GATEWAY_PORT: String(this.port), ROUNDSMAN_GATEWAY_TOKEN_FILE: tokenFile, ROUNDSMAN_GATEWAY_TLS_FOLDER: join(this.folder, 'tls') };
+    this.#start(service, service, { ROUNDSMAN_DATABASE_URL: this.databaseUrl, ...(service === 'gateway' ? gateway : {}) });
+  }
+
+  #start(name: string, service: string, env: NodeJS.ProcessEnv): void {
+    const keys = join(this.folder, 'keys');
+    mkdirSync(keys, { recursive: true });
+    writeFileSync(join(keys, `${name}.nk`), this.nats.seed(name), { mode: 0o600 });
+    const base = { PATH: process.env['PATH'] ?? '', HOME: this.folder, ROUNDSMAN_NATS_URL: this.nats.url, ROUNDSMAN_NATS_KEYS: keys, ROUNDSMAN_LOG_FORMAT: 'json' };
+    const started = new ServiceProcess(name, service, { ...base, ...env }, join(this.folder, `${name}.log`));
+    this.#processes.set(name, started);
+    started.start();
+  }
+
+  #writeKubeconfig(): void {
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'roundsman',
+      clusters: [{ name: 'roundsman', cluster: { server: `https://127.0.0.1:${this.port}`, 'certificate-authority-data': readFileSync(join(this.folder, 'tls', 'ca.crt')).toString('base64') } }],
+      users: [{ name: 'roundsman', user: { token: this.token } }],
+      contexts: [{ name: 'roundsman', context: { cluster: 'roundsman', user: 'roundsman', namespace: 'default' } }],
+    };
+    writeFileSync(join(this.folder, 'kubeconfig'), stringify(config), { mode: 0o600 });
+  }
+
+  readonly #killAll = (): void => {
+    for (const process of this.#processes.values()) if (process.running) void process.kill('SIGKILL');
+  };
+
+  #named(name: string): ServiceProcess {
+    const process = this.#processes.get(name);
+    if (!process) throw new Error(`no process is called ${name}`);
+    return process;
+  }
+}

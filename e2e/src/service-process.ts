@@ -1,0 +1,46 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const main = join(root, 'apps', 'roundsman', 'dist', 'main.js');
+
+/** One service of the product as a process of its own, killed and started again by a test. */
+export class ServiceProcess {
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly name: string,
+    readonly service: string,
+    readonly env: NodeJS.ProcessEnv,
+    readonly logFile: string,
+  ) {}
+
+  start(): void {
+    const log = openSync(this.logFile, 'a');
+    const child = spawn(process.execPath, [main, 'serve', this.service], { env: this.env, stdio: ['ignore', log, log] });
+    closeSync(log);
+    this.#child = child;
+    this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
+  }
+
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    this.#child?.kill(signal);
+    await this.#exited;
+  }
+
+  log(): string {
+    return readFileSync(this.logFile, 'utf8');
+  }
+
+  /** Its name and the last lines of its log. */
+  lastWords(lines: number): string {
+    return `--- ${this.name}\n${this.log().trimEnd().split('\n').slice(-lines).join('\n')}`;
+  }
+}
