@@ -4,8 +4,8 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 /** Frames of Docker's streams without a terminal: stream (1 stdout, 2 stderr), three zeros, length in four bytes. */
 const headerBytes = 8;
 
-/** The frames of a stream, cut where the chunks are cut. Throws what the stream throws. */
-async function* frames(source: AsyncIterable<Buffer>): AsyncGenerator<{ readonly stderr: boolean; readonly bytes: Buffer }> {
+/** The frames of a stream, in pieces as the chunks are cut; `last` of its frame. Throws what the stream throws. */
+async function* frames(source: AsyncIterable<Buffer>): AsyncGenerator<{ readonly stderr: boolean; readonly bytes: Buffer; readonly last: boolean }> {
   let header = Buffer.alloc(0);
   let left = 0;
   let stderr = false;
@@ -24,15 +24,21 @@ async function* frames(source: AsyncIterable<Buffer>): AsyncGenerator<{ readonly
         const bytes = rest.subarray(0, left);
         left -= bytes.length;
         rest = rest.subarray(bytes.length);
-        yield { stderr, bytes };
+        yield { stderr, bytes, last: left === 0 };
       }
     }
   }
 }
 
-/** Both outputs in the order in which the daemon has them. */
-export async function* merged(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const { bytes } of frames(source)) yield bytes;
+/** Whole frames of both outputs, in the daemon's order: of logs each is one entry, a line or 16 KiB of one. */
+export async function* entries(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  for await (const { bytes, last } of frames(source)) {
+    parts.push(bytes);
+    if (!last) continue;
+    yield parts.length === 1 ? bytes : Buffer.concat(parts);
+    parts = [];
+  }
 }
 
 /** Splits them, no faster than they are read; the end and errors of the source are theirs. A reader that goes away ends the source. */

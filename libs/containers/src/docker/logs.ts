@@ -1,30 +1,66 @@
 import { Readable } from 'node:stream';
 import { RuntimeProblem, type LogOptions } from '../pod-runtime.ts';
 import { statusOf, type Daemon } from './daemon.ts';
-import { merged } from './demultiplex.ts';
+import { entries } from './demultiplex.ts';
+
+interface Query {
+  readonly follow: boolean;
+  readonly timestamps: boolean;
+  readonly tail?: number;
+  /** Seconds with a fraction; what is from then counts. */
+  readonly since?: string;
+}
+
+type Open = (query: Query) => Promise<AsyncIterable<Buffer>>;
 
 /** Output of a container, both streams in order, as the daemon's json-file keeps it. */
 export async function containerLogs(daemon: Daemon, id: string, { follow, timestamps, tailLines, sinceMs, limitBytes }: LogOptions, signal: AbortSignal): Promise<Readable> {
-  const query = {
-    stdout: true,
-    stderr: true,
-    follow,
-    timestamps,
-    ...(tailLines === undefined ? {} : { tail: tailLines }),
-    ...(sinceMs === undefined ? {} : { since: (sinceMs / 1000).toFixed(3) }),
-  };
-  // `follow` here tells dockerode to give a stream; else it would take output that happens to be JSON apart.
-  const request = { follow: true as const, _query: query, abortSignal: signal };
+  const query: Query = { follow, timestamps, ...(tailLines === undefined ? {} : { tail: tailLines }), ...(sinceMs === undefined ? {} : { since: (sinceMs / 1000).toFixed(3) }) };
+  // `follow` beside the query tells dockerode to give a stream; else it would take output apart that happens to be JSON.
+  const open: Open = (asked) =>
+    daemon.ask('NotFound', (docker) => docker.getContainer(id).logs({ follow: true, _query: { stdout: true, stderr: true, ...asked }, abortSignal: signal } as { follow: true })) as Promise<AsyncIterable<Buffer>>;
   try {
     const { Tty } = (await daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect())).Config;
-    const stream = await daemon.ask('NotFound', (docker) => docker.getContainer(id).logs(request));
-    const output = Tty ? (stream as AsyncIterable<Buffer>) : merged(stream as AsyncIterable<Buffer>);
+    const first = await open(Tty || !follow ? query : { ...query, timestamps: true });
+    // The output of a terminal is not in frames.
+    const output = Tty ? first : follow ? whole(first, open, query) : entries(first);
     return Readable.from(inWords(daemon, limitBytes === undefined ? output : upTo(output, limitBytes)), { objectMode: false });
   } catch (error) {
     if (statusOf(error) === 404) throw new RuntimeProblem('NotFound', `container ${id} is not there any more, and its output went with it`, { cause: error });
     throw error;
   }
 }
+
+/**
+ * What a daemon of version 20 gives to those that follow may lack the end, when the container ended while it wrote: the entries after the last one that
+ * came are asked for again. `followed` carries timestamps.
+ */
+async function* whole(followed: AsyncIterable<Buffer>, open: Open, query: Query): AsyncGenerator<Buffer> {
+  let last: string | undefined;
+  let atLast = 0;
+  const told = (entry: Buffer): Buffer => (query.timestamps ? entry : entry.subarray(entry.indexOf(' ') + 1));
+  for await (const entry of entries(followed)) {
+    const time = timeOf(entry);
+    atLast = time === last ? atLast + 1 : 1;
+    last = time;
+    yield told(entry);
+  }
+  const { tail: _, ...all } = query;
+  const rest = await open(last === undefined ? { ...query, timestamps: true, follow: false } : { ...all, timestamps: true, follow: false, since: secondsOf(last) }).catch((error: unknown) => {
+    // Removed as soon as it had ended: that was all.
+    if (statusOf(error) === 404) return [] as unknown as AsyncIterable<Buffer>;
+    throw error;
+  });
+  for await (const entry of entries(rest)) {
+    if (timeOf(entry) === last && atLast > 0) atLast -= 1;
+    else yield told(entry);
+  }
+}
+
+/** `2026-01-02T03:04:05.678901234Z` at its beginning. */
+const timeOf = (entry: Buffer): string => entry.toString('latin1', 0, entry.indexOf(' '));
+
+const secondsOf = (time: string): string => `${Math.floor(Date.parse(time) / 1000)}.${/\.(\d+)/.exec(time)?.[1] ?? '0'}`;
 
 async function* upTo(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes;
