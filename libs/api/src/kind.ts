@@ -44,7 +44,7 @@ export interface Limits {
   readonly maxBodyBytes: number;
 }
 
-/** A kind: one file in `kinds/`, registered in `registry.ts`. Adding a kind is that file and one line. */
+/** A kind: one file in `kinds/`, registered in `registry.ts`. Adding a kind is that file and one line; a large one has its parts in a folder of its name. */
 export interface Kind {
   readonly group: string;
   readonly version: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Pod } from './kinds/pod.ts';
+import type { Pod } from './kinds/pod/schema.ts';
 import { isPodActive, isPodAvailable, isPodEnded, isPodReady, podConditionOf } from './pod-state.ts';
 
 const now = Date.parse('2026-01-02T03:04:05Z');

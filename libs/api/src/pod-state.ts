@@ -1,4 +1,4 @@
-import type { Pod } from './kinds/pod.ts';
+import type { Pod } from './kinds/pod/schema.ts';
 import type { PodCondition } from './kinds/pod/status.ts';
 
 /** The condition of this type; undefined when the pod has none. */

@@ -1,19 +1,13 @@
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { podRules } from '../rules/pod.ts';
-import { objectOf } from './object.ts';
 import { podColumns } from './pod/columns.ts';
 import { completeOwnPodSpec } from './pod/defaults.ts';
 import { qosClassOf } from './pod/qos.ts';
-import { podSpecSchema, type PodSpec } from './pod/spec.ts';
-import { podStatusSchema, type PodCondition, type PodStatus } from './pod/status.ts';
+import { podSchema, type Pod } from './pod/schema.ts';
+import type { PodSpec } from './pod/spec.ts';
+import type { PodCondition, PodStatus } from './pod/status.ts';
 import { completeTimes } from './workload/defaults.ts';
-
-const schema = objectOf('v1', 'Pod', 'Containers that run together on one node and share an address', {
-  spec: podSpecSchema.describe('What it is made of and where it may run'),
-  status: podStatusSchema.optional().describe('What was observed of it'),
-});
-export interface Pod extends KubeObject<PodSpec, PodStatus> {}
 
 export const pod: Kind = {
   group: '',
@@ -24,7 +18,7 @@ export const pod: Kind = {
   shortNames: ['po'],
   categories: ['all'],
   namespaced: true,
-  schema,
+  schema: podSchema,
   nullsAreAbsent: true,
   complete,
   hasStatus: true,

@@ -1,18 +1,7 @@
-import { z } from 'zod';
 import { ageColumn, column, nameColumn, numberAt, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
-import type { KubeObject } from '../meta.ts';
 import { priorityClassRules } from '../rules/priority-class.ts';
-import { flag, text } from './fields.ts';
-import { objectOf } from './object.ts';
-
-const schema = objectOf('scheduling.k8s.io/v1', 'PriorityClass', 'How important pods are', {
-  value: z.number().int().describe('How important its pods are; higher is more'),
-  globalDefault: flag('Whether it is for pods that name none'),
-  description: text('When to use it'),
-  preemptionPolicy: z.enum(['Never', 'PreemptLowerPriority']).default('PreemptLowerPriority').describe('Whether less important pods may be ended for its pods'),
-});
-export type PriorityClass = Omit<z.infer<typeof schema>, 'metadata'> & Pick<KubeObject, 'metadata'>;
+import { priorityClassSchema } from './priorityclass/schema.ts';
 
 export const priorityClass: Kind = {
   group: 'scheduling.k8s.io',
@@ -23,7 +12,7 @@ export const priorityClass: Kind = {
   shortNames: ['pc'],
   categories: [],
   namespaced: false,
-  schema,
+  schema: priorityClassSchema,
   hasStatus: false,
   columns: [
     nameColumn,

@@ -1,4 +1,4 @@
-import type { PodDisruptionBudget } from '../kinds/poddisruptionbudget.ts';
+import type { PodDisruptionBudget } from '../kinds/poddisruptionbudget/schema.ts';
 import { labelSelectorCauses } from '../label-selector.ts';
 import type { KubeObject } from '../meta.ts';
 import { invalidValue, type Findings } from './causes.ts';

@@ -1,5 +1,5 @@
 import type { Cause } from '../kind.ts';
-import type { JobTemplateSpec } from '../kinds/job.ts';
+import type { JobTemplateSpec } from '../kinds/job/schema.ts';
 import { invalidValue, required, Verbatim } from './causes.ts';
 
 const omitted = new Verbatim('null');

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AdmissionContext, Cause } from '../kind.ts';
-import type { CronJob } from '../kinds/cronjob.ts';
-import type { Job, JobSpec, JobTemplateSpec } from '../kinds/job.ts';
+import type { CronJob } from '../kinds/cronjob/schema.ts';
+import type { Job, JobSpec, JobTemplateSpec } from '../kinds/job/schema.ts';
 import type { PodTemplateSpec } from '../kinds/workload/template.ts';
 import { labelSelectorCauses } from '../label-selector.ts';
 import type { KubeObject } from '../meta.ts';
@@ -117,7 +117,7 @@ function zoneCauses(timeZone: string, field: string): Cause[] {
   if (timeZone === '') return [invalidValue(field, timeZone, 'timeZone must be nil or non-empty string')];
   if (timeZone.toLowerCase() === 'local') return [invalidValue(field, timeZone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')];
   try {
-    new Intl.DateTimeFormat('en', { timeZone });
+    Intl.DateTimeFormat('en', { timeZone });
     return [];
   } catch {
     return [invalidValue(field, timeZone, `unknown time zone ${timeZone}`)];

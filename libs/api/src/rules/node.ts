@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AdmissionContext, Cause } from '../kind.ts';
-import type { Node, Taint } from '../kinds/node.ts';
+import type { Node, Taint } from '../kinds/node/schema.ts';
 import type { KubeObject } from '../meta.ts';
 import { labelValueProblem, qualifiedNameProblem } from '../names.ts';
 import { forbiddenField, named, notSupported, required, shown, type Findings } from './causes.ts';

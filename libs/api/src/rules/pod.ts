@@ -1,6 +1,6 @@
 import type { AdmissionContext } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
-import type { Pod } from '../kinds/pod.ts';
+import type { Pod } from '../kinds/pod/schema.ts';
 import { forbiddenField, type Findings } from './causes.ts';
 import { podSpecCauses } from './pod/spec.ts';
 import { podUpdateCauses } from './pod/update.ts';

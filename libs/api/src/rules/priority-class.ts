@@ -1,5 +1,5 @@
 import type { AdmissionContext } from '../kind.ts';
-import type { PriorityClass } from '../kinds/priorityclass.ts';
+import type { PriorityClass } from '../kinds/priorityclass/schema.ts';
 import type { KubeObject } from '../meta.ts';
 import { forbiddenField, invalidValue, type Findings } from './causes.ts';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AdmissionContext, Cause } from '../kind.ts';
-import type { DaemonSet } from '../kinds/daemonset.ts';
-import type { Deployment } from '../kinds/deployment.ts';
-import type { ReplicaSet } from '../kinds/replicaset.ts';
-import type { StatefulSet } from '../kinds/statefulset.ts';
+import type { DaemonSet } from '../kinds/daemonset/schema.ts';
+import type { Deployment } from '../kinds/deployment/schema.ts';
+import type { ReplicaSet } from '../kinds/replicaset/schema.ts';
+import type { StatefulSet } from '../kinds/statefulset/schema.ts';
 import type { LabelSelector } from '../kinds/workload/selector.ts';
 import type { PodTemplateSpec } from '../kinds/workload/template.ts';
 import { labelSelectorCauses } from '../label-selector.ts';

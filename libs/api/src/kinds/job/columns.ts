@@ -1,7 +1,7 @@
 import { ageColumn, column, humanDuration, nameColumn } from '../../columns.ts';
 import type { Column } from '../../kind.ts';
 import type { KubeObject } from '../../meta.ts';
-import type { Job } from '../job.ts';
+import type { Job } from './schema.ts';
 import { containerColumns, selectorColumn } from '../workload/columns.ts';
 
 function statusText(object: KubeObject): string {

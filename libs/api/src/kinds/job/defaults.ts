@@ -1,4 +1,4 @@
-import type { Job, JobSpec, JobTemplateSpec } from '../job.ts';
+import type { Job, JobSpec, JobTemplateSpec } from './schema.ts';
 import { completeTemplate } from '../workload/defaults.ts';
 
 /** Changes `spec`. */

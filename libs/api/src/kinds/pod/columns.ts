@@ -2,7 +2,7 @@ import { ageColumn, ageOf, column, nameColumn } from '../../columns.ts';
 import type { Column } from '../../kind.ts';
 import type { KubeObject } from '../../meta.ts';
 import { isPodEnded, isPodReady, podConditionOf } from '../../pod-state.ts';
-import type { Pod } from '../pod.ts';
+import type { Pod } from './schema.ts';
 import type { ContainerState, ContainerStatus } from './container-status.ts';
 
 /** What `kubectl get` says of the containers of a pod. */
