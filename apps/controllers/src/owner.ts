@@ -16,3 +16,10 @@ export const controllerReference = ({ apiVersion, kind, metadata: { name, uid } 
   controller: true,
   blockOwnerDeletion: true,
 });
+
+/** The metadata with these lists; an empty one is left out, as Kubernetes stores it. */
+export function withLists<M extends Partial<KubeObject['metadata']>>(metadata: M, lists: { readonly ownerReferences?: readonly OwnerReference[]; readonly finalizers?: readonly string[] }): M {
+  const changed: Record<string, unknown> = { ...metadata, ...lists };
+  for (const [name, list] of Object.entries(lists)) if (list.length === 0) delete changed[name];
+  return changed as M;
+}

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@roundsman/api';
 import type { Informer, Outcome, Seen } from '@roundsman/reconcile';
 import { onChange, type Deps, type LoopDefinition } from '../loop.ts';
-import type { OwnerReference } from '../owner.ts';
+import { withLists, type OwnerReference } from '../owner.ts';
 import { foregroundFinalizer, isWaitingForDependents, orphanFinalizer, ownerState } from './owners.ts';
 
 /** Their end is decided elsewhere: tasks/old-rounds.ts. */
@@ -49,8 +49,8 @@ export function garbageCollector({ caches, objects, recorder }: Deps): LoopDefin
     return [...own, ...(began ? dependentKeys(uid) : []), ...(isDeepStrictEqual(references(object), references(before)) ? [] : ownerKeys(before))];
   }
 
-  async function write(cache: Informer, object: KubeObject, metadata: Partial<KubeObject['metadata']>): Promise<void> {
-    await objects.update(cache, { ...object, metadata: { ...object.metadata, ...metadata } });
+  async function write(cache: Informer, object: KubeObject, lists: Parameters<typeof withLists>[1]): Promise<void> {
+    await objects.update(cache, { ...object, metadata: withLists(object.metadata, lists) });
   }
   const withoutFinalizer = (cache: Informer, object: KubeObject, finalizer: string): Promise<void> =>
     write(cache, object, { finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== finalizer) });

@@ -2,7 +2,7 @@ import { matchesLabels, requirementsOf, type KubeObject, type ObjectSelector } f
 import { ServiceError } from '@roundsman/bus';
 import type { Informer } from '@roundsman/reconcile';
 import type { Deps } from '../loop.ts';
-import { controllerOf, controllerReference, isControlledBy } from '../owner.ts';
+import { controllerOf, controllerReference, isControlledBy, withLists } from '../owner.ts';
 
 export interface Claim<T extends KubeObject> {
   /** The workload that claims, and the cache that it is from. */
@@ -64,7 +64,7 @@ async function adopt<T extends KubeObject>(objects: Deps['objects'], cache: Info
 
 async function release<T extends KubeObject>(objects: Deps['objects'], cache: Informer<T>, object: T, owner: KubeObject): Promise<void> {
   const ownerReferences = (object.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.metadata.uid);
-  await unlessGone(() => objects.update(cache, { ...object, metadata: { ...object.metadata, ownerReferences } }));
+  await unlessGone(() => objects.update(cache, { ...object, metadata: withLists(object.metadata, { ownerReferences }) }));
 }
 
 async function unlessGone<T>(write: () => Promise<T>): Promise<T | undefined> {
