@@ -10,7 +10,7 @@ import { prepare, root } from './runtime.mjs';
 import { serverEnv } from './servers.mjs';
 
 /** Programs that are measured against, and the Debian package of each. */
-const peers = { wrk: 'wrk', hey: 'hey', dnsperf: 'dnsperf', psql: 'postgresql-client', taskset: 'util-linux' };
+const peers = { wrk: 'wrk', hey: 'hey', dnsperf: 'dnsperf', psql: 'postgresql-client', taskset: 'util-linux', dockerd: 'docker.io' };
 
 const onPath = (name) => (process.env.PATH || '').split(':').some((folder) => existsSync(join(folder, name)));
 

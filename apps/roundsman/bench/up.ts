@@ -1,18 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
+import { bounded, cpuTicks, median, pssMib, type Figure } from './processes.ts';
 
 const command = join(import.meta.dirname, '../../../scripts/roundsman.mjs');
 const starts = 3;
@@ -30,7 +20,7 @@ export async function run(): Promise<Figure[]> {
     for (let start = 0; start <= starts; start += 1) {
       if (start > 0) roundsman('down');
       const begun = performance.now();
-      roundsman('up', '--detach');
+      roundsman('up', '--detach', '--docker', 'off');
       if (start > 0) seconds.push((performance.now() - begun) / 1000);
     }
     const { pid } = JSON.parse(roundsman('status', '--json')) as { pid: number };
@@ -40,46 +30,12 @@ export async function run(): Promise<Figure[]> {
     const percent = cpuTicks(pid) - before; // 100 ticks a second: ticks per second are percent of a core
     return [
       bounded('roundsman up --detach, 3 nodes, until it returns', 's', median(seconds), 5),
-      bounded('idle memory, all processes (PSS)', 'MiB', family(pid).reduce((sum, one) => sum + pssKib(one), 0) / 1024, 400),
+      bounded('idle memory, all processes (PSS)', 'MiB', pssMib(pid), 400),
       bounded('idle processor time, all processes', '% of a core', percent / idleSeconds, 3),
     ];
   } finally {
     roundsman('down', '--purge');
     rmSync(home, { recursive: true, force: true });
-  }
-}
-
-function bounded(name: string, unit: string, value: number, bound: number): Figure {
-  const ours = Math.round(value * 100) / 100;
-  return { name, unit, ours, peer: bound, peerName: 'bound', ratio: Math.round((ours / bound) * 100) / 100, goal: `< ${bound} ${unit}`, met: ours < bound };
-}
-
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-
-function stat(pid: number): string[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return text.slice(text.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return [];
-  }
-}
-
-/** A process and all below it. */
-function family(root: number): number[] {
-  const parents = readdirSync('/proc').flatMap((name): [number, number][] => (/^\d+$/.test(name) ? [[Number(name), Number(stat(Number(name))[1])]] : []));
-  const below = (pid: number): number[] => [pid, ...parents.filter(([, parent]) => parent === pid).flatMap(([child]) => below(child))];
-  return below(root);
-}
-
-/** User and system time of all, of children that have ended too. */
-const cpuTicks = (root: number): number => family(root).reduce((sum, pid) => sum + [11, 12, 13, 14].reduce((own, field) => own + Number(stat(pid)[field] ?? 0), 0), 0);
-
-function pssKib(pid: number): number {
-  try {
-    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0;
   }
 }
 

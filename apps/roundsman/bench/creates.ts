@@ -1,0 +1,77 @@
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { migrateReports } from '@roundsman/reports';
+import { migrateStore } from '@roundsman/store';
+import { startNats, startPostgres } from '@roundsman/testkit';
+import type { Figure } from './up.ts';
+
+const inFlight = 16;
+const watches = 10;
+
+interface Told {
+  readonly perSecond: number;
+  readonly created: number;
+  readonly refused: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Watches that saw every pod. */
+  readonly whole: number;
+  readonly eventP50Ms: number;
+  readonly eventP99Ms: number;
+}
+
+/** Pods that nobody schedules, created over HTTP while watches follow: the whole control plane in one process, Postgres with fsync, NATS. */
+export async function run(): Promise<Figure[]> {
+  const prepare = async (url: string): Promise<void> => {
+    await migrateStore(url);
+    await migrateReports(url);
+  };
+  const [postgres, nats] = await Promise.all([startPostgres({ prepare }), startNats()]);
+  const env = { ...process.env, DATABASE_URL: await postgres.createDatabase(), NATS_URL: nats.url };
+  const flags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '');
+  const plane = spawn(process.execPath, [...flags, join(import.meta.dirname, 'control-plane.ts')], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    const lines = createInterface({ input: plane.stdout })[Symbol.asyncIterator]();
+    const next = async (): Promise<string> => {
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error('the control plane ended');
+      return value as string;
+    };
+    const cpuUs = async (): Promise<number> => {
+      plane.stdin.write('cpu\n');
+      return Number(await next());
+    };
+    const url = await next();
+    const client = async (...args: (string | number)[]): Promise<Told> => {
+      const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'creates-client.ts'), url, ...args.map(String)]);
+      return JSON.parse(stdout) as Told;
+    };
+    await client(4, watches, 'flood', inFlight);
+    const before = await cpuUs();
+    const flood = await client(8, watches, 'flood', inFlight);
+    const cpuEach = ((await cpuUs()) - before) / flood.created;
+    const paced = await client(8, watches, 'pace', 500);
+    if (flood.refused + paced.refused > 0) throw new Error(`${flood.refused + paced.refused} creates were refused`);
+    return [
+      bounded(`pods created through the gateway, ${inFlight} in flight, ${watches} watches`, 'creates/s', flood.perSecond, 1500, 'at least'),
+      bounded('p99 of a create', 'ms', flood.p99Ms, 30, 'at most'),
+      bounded('CPU of the control plane for one create', 'us', cpuEach, 650, 'at most'),
+      bounded('watches that saw every pod', 'watches', Math.min(flood.whole, paced.whole), watches, 'at least'),
+      bounded('p99 until a watch has told it, from the intended time of the create, at 500 creates/s', 'ms', paced.eventP99Ms, 50, 'at most'),
+    ];
+  } finally {
+    const ended = new Promise((resolve) => plane.once('exit', resolve));
+    plane.stdin.end();
+    await ended;
+    await Promise.all([nats.stop(), postgres.stop()]);
+  }
+}
+
+function bounded(name: string, unit: string, value: number, bound: number, sense: 'at least' | 'at most'): Figure {
+  const ours = Math.round(value * 100) / 100;
+  return { name, unit, ours, peer: bound, peerName: 'bound', ratio: Math.round((ours / bound) * 100) / 100, goal: `${sense} ${bound} ${unit}`, met: sense === 'at least' ? ours >= bound : ours <= bound };
+}
+
+if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));
