@@ -4,7 +4,7 @@ import type { KubeObject } from '../meta.ts';
 import { daemonSetRules } from '../rules/workload.ts';
 import { daemonSetSchema, type DaemonSet } from './daemonset/schema.ts';
 import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
-import { completeTemplate, completeTimes } from './workload/defaults.ts';
+import { completeTemplate, completeTimes, dropZeros } from './workload/defaults.ts';
 
 export const daemonSet: Kind = {
   group: 'apps',
@@ -44,6 +44,7 @@ function complete(object: KubeObject): void {
   const { spec, status } = object as DaemonSet;
   completeTemplate(spec.template);
   if (spec.updateStrategy.type === 'RollingUpdate') spec.updateStrategy.rollingUpdate ??= { maxUnavailable: 1, maxSurge: 0 };
+  dropZeros(status, 'updatedNumberScheduled', 'numberAvailable', 'numberUnavailable');
   object.status = status ?? { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
   completeTimes(status?.conditions, 'lastTransitionTime');
 }

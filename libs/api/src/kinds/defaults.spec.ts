@@ -103,6 +103,14 @@ describe('parts of a pod', () => {
   });
 });
 
+it('counters of nothing are not shown, but for those that always are', () => {
+  const spec = { selector, template };
+  expect(read('deployments.apps', { spec, status: { replicas: 2, readyReplicas: 0, observedGeneration: 1 } }).status).toEqual({ replicas: 2, observedGeneration: 1 });
+  expect(read('replicasets.apps', { spec, status: { replicas: 0, readyReplicas: 0 } }).status).toEqual({ replicas: 0 });
+  expect(read('statefulsets.apps', { spec, status: { replicas: 0, availableReplicas: 0, currentReplicas: 0 } }).status).toEqual({ replicas: 0, availableReplicas: 0 });
+  expect(read('jobs.batch', { spec: { template }, status: { active: 0, ready: 0, terminating: 0 } }).status).toEqual({ ready: 0, terminating: 0 });
+});
+
 it('nulls mean absent, wherever they stand in spec and status', () => {
   const nulls = { containers: [{ ...container, resources: { limits: null }, securityContext: null, env: null }], nodeSelector: null, volumes: [{ name: 'v', emptyDir: null }] };
   expect(read('pods', { spec: nulls, status: null })).toEqual(read('pods', { spec: { containers: [container], volumes: [{ name: 'v' }] } }));

@@ -4,7 +4,7 @@ import type { KubeObject } from '../meta.ts';
 import { deploymentRules } from '../rules/workload.ts';
 import { deploymentSchema, type Deployment } from './deployment/schema.ts';
 import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
-import { completeTemplate, completeTimes } from './workload/defaults.ts';
+import { completeTemplate, completeTimes, dropZeros } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
 
 export const deployment: Kind = {
@@ -39,5 +39,6 @@ function complete(object: KubeObject): void {
   completeTemplate(spec.template);
   if (spec.strategy.type === 'RollingUpdate') spec.strategy.rollingUpdate ??= { maxUnavailable: '25%', maxSurge: '25%' };
   object.status ??= {};
+  dropZeros(status, 'replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas');
   completeTimes(status?.conditions, 'lastUpdateTime', 'lastTransitionTime');
 }

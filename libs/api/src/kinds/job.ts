@@ -2,7 +2,7 @@ import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { jobRules } from '../rules/job.ts';
 import { jobSchema, type Job } from './job/schema.ts';
-import { completeTimes } from './workload/defaults.ts';
+import { completeTimes, dropZeros } from './workload/defaults.ts';
 import { jobColumns } from './job/columns.ts';
 import { chooseOwnPods, completeJobSpec } from './job/defaults.ts';
 
@@ -32,5 +32,6 @@ function complete(object: KubeObject): void {
   const { labels } = spec.template.metadata;
   if (Object.keys(metadata.labels ?? {}).length === 0 && Object.keys(labels ?? {}).length > 0) metadata.labels = { ...labels };
   object.status ??= {};
+  dropZeros(status, 'active', 'succeeded', 'failed');
   completeTimes(status?.conditions, 'lastProbeTime', 'lastTransitionTime');
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '../meta.ts';
 import { replicaSetRules } from '../rules/workload.ts';
 import { replicaSetSchema, type ReplicaSet } from './replicaset/schema.ts';
 import { containerColumns, counted, selectorColumn } from './workload/columns.ts';
-import { completeTemplate, completeTimes } from './workload/defaults.ts';
+import { completeTemplate, completeTimes, dropZeros } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
 
 export const replicaSet: Kind = {
@@ -37,6 +37,7 @@ export const replicaSet: Kind = {
 function complete(object: KubeObject): void {
   const { spec, status } = object as ReplicaSet;
   completeTemplate(spec.template);
+  dropZeros(status, 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas');
   object.status = status ?? { replicas: 0 };
   completeTimes(status?.conditions, 'lastTransitionTime');
 }

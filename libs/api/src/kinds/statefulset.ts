@@ -4,7 +4,7 @@ import type { KubeObject } from '../meta.ts';
 import { statefulSetRules } from '../rules/workload.ts';
 import { statefulSetSchema, type StatefulSet } from './statefulset/schema.ts';
 import { containerColumns, counted } from './workload/columns.ts';
-import { completeTemplate, completeTimes } from './workload/defaults.ts';
+import { completeTemplate, completeTimes, dropZeros } from './workload/defaults.ts';
 import { replicasScale } from './workload/scale.ts';
 
 export const statefulSet: Kind = {
@@ -36,6 +36,7 @@ function complete(object: KubeObject): void {
   completeTemplate(spec.template);
   if (spec.updateStrategy.type === 'RollingUpdate') spec.updateStrategy.rollingUpdate ??= { partition: 0 };
   for (const { metadata } of spec.volumeClaimTemplates ?? []) metadata.creationTimestamp ??= null;
+  dropZeros(status, 'readyReplicas', 'currentReplicas', 'updatedReplicas');
   object.status = status ?? { replicas: 0, availableReplicas: 0 };
   completeTimes(status?.conditions, 'lastTransitionTime');
 }

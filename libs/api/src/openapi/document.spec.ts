@@ -23,11 +23,13 @@ it('there is a document for each group and version, and none for others', () => 
 
 describe.each(documents)('%s', (_groupVersion, document) => {
   it('refers only to what it has', () => {
+    const missing: string[] = [];
     everyObject(document, ({ $ref }) => {
       if (typeof $ref !== 'string') return;
       const [, , section, name] = $ref.split('/');
-      expect(document.components[section as 'schemas']).toHaveProperty([name!]);
+      if (!Object.hasOwn(document.components[section as 'schemas'] ?? {}, name!)) missing.push($ref);
     });
+    expect(missing).toEqual([]);
   });
   it('names every operation once and gives it answers', () => {
     const ids: string[] = [];
@@ -49,9 +51,11 @@ describe.each(documents)('%s', (_groupVersion, document) => {
     }
   });
   it('stays within OpenAPI 3.0', () => {
+    const odd: unknown[] = [];
     everyObject(document, (object) => {
-      for (const member of ['$schema', 'const', 'propertyNames', 'contentEncoding', '$defs']) if (!('properties' in object)) expect(object).not.toHaveProperty([member]);
+      if (!('properties' in object) && ['$schema', 'const', 'propertyNames', 'contentEncoding', '$defs', 'definitions'].some((member) => member in object)) odd.push(object);
     });
+    expect(odd).toEqual([]);
   });
 });
 
