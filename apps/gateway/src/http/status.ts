@@ -13,7 +13,11 @@ export interface Refusal {
 
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof ApiError) return { status: error.status, headers: retryHeader(error.status), unexpected: false };
-  if (error instanceof ServiceError) return { status: statusOf(error), headers: {}, unexpected: error.code >= 500 && !isStatus(error.body) };
+  if (error instanceof ServiceError) {
+    const status = statusOf(error);
+    // Only where trying again is what is meant (a disruption budget that is not ready): kubectl does so in silence.
+    return { status, headers: status.code === 429 ? retryHeader(status) : {}, unexpected: error.code >= 500 && !isStatus(error.body) };
+  }
   if (error instanceof Unreachable) return unreachable(error);
   if (isDatabaseOutage(error)) {
     // No Retry-After: kubectl would try ten times in silence before it says anything.

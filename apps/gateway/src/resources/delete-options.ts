@@ -18,7 +18,6 @@ export async function deletionOf(exchange: Exchange): Promise<Deletion> {
 
 /** Checked and turned into what intake is told; throws a 422 that names the option. */
 export function toDeletion({ preconditions, gracePeriodSeconds, propagationPolicy, orphanDependents, dryRun }: DeleteOptions): Deletion {
-  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) throw refused({ field: 'gracePeriodSeconds', reason: 'FieldValueInvalid', message: `Invalid value: ${gracePeriodSeconds}: must be greater than or equal to 0` });
   if (propagationPolicy !== undefined && orphanDependents !== undefined) {
     throw refused({ field: 'propagationPolicy', reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(propagationPolicy)}: orphanDependents and deletionPropagation cannot be both set` });
   }
@@ -26,7 +25,8 @@ export function toDeletion({ preconditions, gracePeriodSeconds, propagationPolic
   const { uid, resourceVersion } = preconditions ?? {};
   return {
     dryRun: dryRunOption(dryRun ?? []),
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    // As in Kubernetes, less than nothing is the least.
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds }),
     ...(policy === undefined ? {} : { propagationPolicy: policy }),
     ...(uid || resourceVersion ? { preconditions: { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) } } : {}),
   };

@@ -10,7 +10,7 @@ import { deletionOf } from './delete-options.ts';
 import { getObject, list, selectionOf } from './list.ts';
 import { applyPatchType, patchOf } from './patching.ts';
 import type { Served, Verb } from './reader.ts';
-import { tableOf, type TableOptions } from './table.ts';
+import { shownAs, tableOptions } from './table.ts';
 import { Watch } from './watch.ts';
 import { answerScale } from './scale.ts';
 import { requestOf, type Request, type Target, type Writes, type Written } from './writes.ts';
@@ -69,7 +69,7 @@ export class ResourceHandler {
   async #get(served: Served, { namespace, name }: ResourcePath, exchange: Exchange): Promise<Answer> {
     const table = tableOptions(exchange);
     const object = await getObject(served, namespace, name as string);
-    return ok(shownAs(served, object, table));
+    return ok(shownAs(served.kind, object, table));
   }
 
   async #list(served: Served, { namespace }: ResourcePath, exchange: Exchange): Promise<Answer> {
@@ -151,7 +151,7 @@ export class ResourceHandler {
 
   #written(served: Served, { object, warnings, created }: Written, exchange: Exchange, more: readonly string[]): Answer {
     const table = tableOptions(exchange);
-    return { status: created ? 201 : 200, body: shownAs(served, object, table), warnings: [...more, ...warnings] };
+    return { status: created ? 201 : 200, body: shownAs(served.kind, object, table), warnings: [...more, ...warnings] };
   }
 }
 
@@ -179,15 +179,4 @@ function verbOf({ method, query }: Exchange, { name, subresource }: ResourcePath
   if (method === 'PATCH') return one ? 'patch' : undefined;
   if (method === 'DELETE') return one ? 'delete' : 'deletecollection';
   return undefined;
-}
-
-function tableOptions(exchange: Exchange): TableOptions | undefined {
-  const { table } = exchange.accepted();
-  const include = exchange.query.oneOf('includeObject', ['None', 'Metadata', 'Object']) ?? 'Metadata';
-  return table && { version: table, include };
-}
-
-function shownAs(served: Served, object: KubeObject, table: TableOptions | undefined): unknown {
-  if (!table) return object;
-  return tableOf(served.kind, [object], { resourceVersion: object.metadata.resourceVersion }, { ...table, now: Date.now() });
 }

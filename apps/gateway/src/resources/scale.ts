@@ -1,23 +1,37 @@
-import { badRequest, decode, numberAt, scaleSchema, type KubeObject, type Scale } from '@roundsman/api';
+import { ageColumn, badRequest, column, decode, nameColumn, numberAt, scaleSchema, type KubeObject, type Scale } from '@roundsman/api';
 import type { Answer, Exchange } from '../http/exchange.ts';
 import { ok } from '../http/exchange.ts';
 import { isObject, type JsonObject } from '../patch/lists.ts';
 import { getObject } from './list.ts';
 import { patchOf } from './patching.ts';
 import type { Served } from './reader.ts';
+import { shownAs, tableOptions } from './table.ts';
 import { requestOf, type Target, type Writes } from './writes.ts';
 
-const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale', schema: scaleSchema };
+const scale = {
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  schema: scaleSchema,
+  columns: [
+    nameColumn,
+    column('Desired', 'integer', 'How many pods are wanted', (object) => numberAt(object, 'spec', 'replicas') ?? 0),
+    column('Available', 'integer', 'How many pods there are', (object) => numberAt(object, 'status', 'replicas') ?? 0),
+    ageColumn,
+  ],
+};
 
 /** `…/scale`: how many pods something has, in one form for all kinds. */
 export async function answerScale(served: Target['served'], namespace: string | undefined, name: string, exchange: Exchange, writes: Writes): Promise<Answer> {
-  if (exchange.method === 'GET' || exchange.method === 'HEAD') return ok(scaleOf(served, await getObject(served, namespace, name)));
+  const table = tableOptions(exchange);
+  const shown = (object: KubeObject): unknown => shownAs(scale, scaleOf(served, object) as unknown as KubeObject, table);
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return ok(shown(await getObject(served, namespace, name)));
   const request = requestOf(exchange);
   const target: Target = { served, namespace, name, subresource: 'scale' };
   const body = (await exchange.body()).value;
   const change = exchange.method === 'PUT' ? () => body : patchOf(exchange.headers['content-type'], body, 'autoscaling');
   const { object, warnings } = await writes.patch(target, request, (live) => scaled(served, live, change));
-  return { status: 200, body: scaleOf(served, object), warnings };
+  return { status: 200, body: shown(object), warnings };
 }
 
 function scaled(served: Served, live: JsonObject, change: (scale: JsonObject) => unknown): JsonObject {

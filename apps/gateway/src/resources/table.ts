@@ -1,4 +1,5 @@
 import type { Column, Kind, KubeObject } from '@roundsman/api';
+import type { Exchange } from '../http/exchange.ts';
 
 /** What of an object comes along with its row. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -14,6 +15,18 @@ export interface Table {
   readonly metadata: Record<string, unknown>;
   readonly columnDefinitions?: readonly unknown[];
   readonly rows: readonly unknown[];
+}
+
+/** What table a request asks for, if any. */
+export function tableOptions(exchange: Exchange): TableOptions | undefined {
+  const { table } = exchange.accepted();
+  const include = exchange.query.oneOf('includeObject', ['None', 'Metadata', 'Object']) ?? 'Metadata';
+  return table && { version: table, include };
+}
+
+/** One object as it was asked for: itself, or a table of it. */
+export function shownAs(kind: Pick<Kind, 'columns'>, object: KubeObject, table: TableOptions | undefined): unknown {
+  return table ? tableOf(kind, [object], { resourceVersion: object.metadata.resourceVersion }, { ...table, now: Date.now() }) : object;
 }
 
 const definition = ({ name, type, format, description, priority }: Column): object => ({ name, type, format: format ?? '', description, priority });

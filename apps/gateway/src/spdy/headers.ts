@@ -14,11 +14,14 @@ export class HeaderReader {
   #bytes = 0;
 
   constructor() {
-    this.#inflate.on('data', (chunk: Buffer) => {
-      this.#chunks.push(chunk);
-      this.#bytes += chunk.length;
-      if (this.#bytes > maxHeaderBytes) this.#inflate.destroy(new Error(`the headers of a stream are larger than ${maxHeaderBytes} bytes`));
-    });
+    this.#inflate
+      .on('data', (chunk: Buffer) => {
+        this.#chunks.push(chunk);
+        this.#bytes += chunk.length;
+        if (this.#bytes > maxHeaderBytes) this.#inflate.destroy();
+      })
+      // Told by `read`; one that comes between two reads must not end the process.
+      .on('error', () => undefined);
   }
 
   /** Rejects when the block cannot be read; nothing after it can then. */
@@ -31,6 +34,7 @@ export class HeaderReader {
         else resolve();
       });
     });
+    if (this.#bytes > maxHeaderBytes) throw new Error(`the headers of a stream are larger than ${maxHeaderBytes} bytes`);
     const text = Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#bytes = 0;
@@ -38,7 +42,7 @@ export class HeaderReader {
   }
 
   close(): void {
-    this.#inflate.on('error', () => undefined).destroy();
+    this.#inflate.destroy();
   }
 }
 
@@ -48,25 +52,19 @@ export class HeaderWriter {
   #chunks: Buffer[] = [];
 
   constructor() {
-    this.#deflate.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    this.#deflate.on('data', (chunk: Buffer) => this.#chunks.push(chunk)).on('error', () => undefined);
   }
 
   async write(headers: Headers): Promise<Buffer> {
     this.#deflate.write(format(headers));
-    await new Promise<void>((resolve, reject) => {
-      this.#deflate.once('error', reject);
-      this.#deflate.flush(constants.Z_SYNC_FLUSH, () => {
-        this.#deflate.off('error', reject);
-        resolve();
-      });
-    });
+    await new Promise<void>((resolve) => this.#deflate.flush(constants.Z_SYNC_FLUSH, resolve));
     const block = Buffer.concat(this.#chunks);
     this.#chunks = [];
     return block;
   }
 
   close(): void {
-    this.#deflate.on('error', () => undefined).destroy();
+    this.#deflate.destroy();
   }
 }
 

@@ -10,7 +10,6 @@ const waitingBytes = 1 << 20;
 const frameBytes = 32 << 10;
 const maxStreams = 2_000;
 const pingMs = 15_000;
-const protocolError = 1;
 const cancel = 5;
 
 /** One stream that the client opened. */
@@ -85,7 +84,8 @@ export class SpdySession {
     this.#wire = wire;
     this.#onStream = onStream;
     wire.on('error', () => undefined);
-    this.closed = this.#read().finally(() => this.destroy());
+    const gone = new Promise<void>((resolve) => wire.once('close', resolve));
+    this.closed = Promise.race([this.#read(), gone]).finally(() => this.destroy());
     // A client that is gone is noticed by writing, also while nothing is read from it.
     const pings = setInterval(() => void this.#send(controlFrame(controlTypes.ping, 0, numbers(2))), pingMs);
     void this.closed.then(() => clearInterval(pings));
@@ -111,8 +111,7 @@ export class SpdySession {
         for (const frame of parser.parse(chunk)) await this.#take(frame);
       }
     } catch {
-      // A damaged or broken connection ends like one that was closed: every stream on it is lost.
-      await this.#send(controlFrame(controlTypes.goAway, 0, numbers(this.#last, protocolError)));
+      // What breaks or cannot be read ends the connection: every stream on it is lost.
     }
   }
 
