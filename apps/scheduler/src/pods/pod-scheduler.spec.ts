@@ -151,6 +151,17 @@ describe('placing pods', () => {
     expect(world.writes.filter(({ operation }) => operation === 'updateStatus')).toHaveLength(1);
   });
 
+  it('goes on beside objects that it cannot understand', async () => {
+    world.put('nodes', node('odd', { allocatable: { cpu: 'many' } }));
+    world.put('nodes', node('n'));
+    await world.start();
+    add('odd', { requests: { cpu: 'much' } });
+    add('odder', { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [null as never] } } } });
+    add('good');
+    await settled();
+    expect(binds()).toEqual(['good to n']);
+  });
+
   it('keeps what others write into a status at the same time', async () => {
     world.put('nodes', node('n', { unschedulable: true }));
     await world.start();

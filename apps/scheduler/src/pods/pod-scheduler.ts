@@ -2,7 +2,7 @@ import type { PodStatus } from '@roundsman/api';
 import { ServiceError } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import type { PodCaches } from './caches.ts';
-import type { PodInfo } from './cluster/pod-info.ts';
+import { waitsForNode, type PodInfo } from './cluster/pod-info.ts';
 import type { ClusterState } from './cluster/state.ts';
 import { decide, type Refusals } from './decision/decide.ts';
 import { noNodes, unavailable } from './decision/explain.ts';
@@ -10,7 +10,6 @@ import { preempt, type Eviction } from './decision/preempt.ts';
 import type { Happening } from './filters/filter.ts';
 import type { PodMetrics } from './metrics.ts';
 import type { QueuedPod, SchedulingQueue } from './queue/scheduling-queue.ts';
-import { isOurs } from './watch.ts';
 import type { PodEvents } from './writes/pod-events.ts';
 import { withCondition, type PodWrites } from './writes/pod-writes.ts';
 
@@ -53,17 +52,25 @@ export class PodScheduler {
     this.#stopped = true;
     await this.#running;
     while (this.#writing.size > 0) await Promise.all(this.#writing);
-    await this.#options.events.flushed();
+    await this.#options.events.stop();
   }
 
   async #run(): Promise<void> {
     // In a later turn: whoever wakes is in the middle of something.
     await nextTurn();
+    const { queue, metrics, log } = this.#options;
     let since = performance.now();
     while (!this.#stopped && this.#writing.size < writingLimit) {
-      const next = this.#options.queue.take();
+      const next = queue.take();
       if (next === undefined) break;
-      this.#schedule(next);
+      try {
+        this.#schedule(next);
+      } catch (error) {
+        // The others do not wait for one that cannot be understood.
+        log.error({ err: error, pod: `${next.pod.namespace}/${next.pod.name}` }, 'a pod could not be decided on; it is tried again');
+        metrics.attempted('error');
+        queue.rest(next.pod.uid);
+      }
       if (performance.now() - since < turnMs) continue;
       await nextTurn();
       since = performance.now();
@@ -160,7 +167,7 @@ export class PodScheduler {
     const { writes, events, log } = this.#options;
     log.debug({ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, reason, message }, 'pod not placed');
     events.tell(pod, 'Warning', 'FailedScheduling', message);
-    await writes.updateStatus(pod, (status, now) => (isOurs(now) ? nominatedTo(withCondition(status, { type: 'PodScheduled', status: 'False', reason, message }, Date.now()), nominated) : status));
+    await writes.updateStatus(pod, (status, now) => (waitsForNode(now) ? nominatedTo(withCondition(status, { type: 'PodScheduled', status: 'False', reason, message }, Date.now()), nominated) : status));
   }
 
   /** Runs beside everything else; `stop` waits for it. */

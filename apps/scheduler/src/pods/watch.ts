@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isPodEnded, isPodTerminating, type Node, type Pod } from '@roundsman/api';
+import { isPodEnded, type Node, type Pod } from '@roundsman/api';
 import type { Seen } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import type { PodCaches } from './caches.ts';
-import { podInfo } from './cluster/pod-info.ts';
+import { podInfo, waitsForNode } from './cluster/pod-info.ts';
 import type { ClusterState } from './cluster/state.ts';
 import type { Happening } from './filters/filter.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
-
-const ourName = 'default-scheduler';
 
 export interface Watched {
   readonly caches: PodCaches;
@@ -16,10 +14,6 @@ export interface Watched {
   readonly queue: SchedulingQueue;
   readonly log: Logger;
 }
-
-/** Whether the pod waits for a node from this scheduler. Those of others, those with gates and those that go are left alone. */
-export const isOurs = (pod: Pod): boolean =>
-  (pod.spec.nodeName ?? '') === '' && !isPodEnded(pod) && !isPodTerminating(pod) && (pod.spec.schedulerName ?? ourName) === ourName && (pod.spec.schedulingGates ?? []).length === 0;
 
 /** Brings what there is into the state and the queue, and every change from then on; the answer ends that. */
 export function watchCluster(watched: Watched): () => void {
@@ -76,7 +70,7 @@ function onPod({ type, object, before }: Seen<Pod>, { state, queue }: Watched): 
     const known = state.place(pod, node);
     if (known === undefined) queue.happened('pod-placed');
     else if (known.class.key !== pod.class.key) queue.happened('pod-labels');
-  } else if (!isOurs(object)) {
+  } else if (!waitsForNode(object)) {
     queue.remove(uid);
     if (!state.isAssumed(uid) && state.remove(uid)) queue.happened('pod-gone');
   } else {

@@ -1,4 +1,4 @@
-import { isPodTerminating, type Pod } from '@roundsman/api';
+import { isPodActive, isPodTerminating, type Pod } from '@roundsman/api';
 import { hostPortsOf, type HostPort } from '../rules/host-ports.ts';
 import type { Labels } from '../rules/label-selector.ts';
 import { affinityRulesOf, noAffinityRules, type PodAffinityRules } from '../rules/pod-affinity.ts';
@@ -46,6 +46,12 @@ export function podInfo(pod: Pod): PodInfo {
     hostPorts: hostPortsOf(pod.spec),
   };
 }
+
+/** Whether the pod waits for a node from this scheduler. Those of others, those with gates and those that go are left alone. */
+export const waitsForNode = (pod: Pod): boolean => {
+  const { nodeName = '', schedulerName, schedulingGates = [] } = pod.spec;
+  return nodeName === '' && isPodActive(pod) && schedulerName === 'default-scheduler' && schedulingGates.length === 0;
+};
 
 function podClass(pod: Pod, namespace: string, labels: Labels, terminating: boolean): PodClass {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};

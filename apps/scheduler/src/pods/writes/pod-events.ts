@@ -11,7 +11,7 @@ const timeoutMs = 3_000;
 /** The same is written again at most so often; what happens in between counts then. */
 const againMs = 60_000;
 const concurrency = 8;
-/** Events that are remembered, and that wait to be written; the oldest go, and what is beyond is dropped. */
+/** Events that are remembered (the oldest are forgotten first), and that wait to be written (what is beyond is dropped). */
 const rememberedLimit = 10_000;
 
 interface Told {
@@ -35,6 +35,7 @@ export class PodEvents {
   readonly #told = new Map<string, Told>();
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #running = new Set<Promise<void>>();
+  #stopping = false;
 
   constructor(bus: Bus, reader: PodCaches['reader'], log: Pick<Logger, 'warn' | 'debug'>) {
     this.#bus = bus;
@@ -66,8 +67,9 @@ export class PodEvents {
     this.#pump();
   }
 
-  /** Resolves when all that waits is written or given up. */
-  async flushed(): Promise<void> {
+  /** Resolves when all that waits is written, or given up since one cannot be. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
@@ -91,6 +93,7 @@ export class PodEvents {
       else await this.#update(body, told, unwritten, now);
     } catch (error) {
       told.unwritten += unwritten;
+      if (this.#stopping) this.#waiting.length = 0;
       // Its namespace ends: there is nobody left to be told.
       const nobody = error instanceof ServiceError && (error.code === 403 || error.code === 404);
       this.#log[nobody ? 'debug' : 'warn']({ err: error, event: body.metadata.name, message: body['message'] }, 'an event could not be written');
