@@ -39,7 +39,9 @@ export function countedStatus(deployment: Deployment, { newSet, old }: Sets, con
 /** All wanted pods are of the present template and available, and no others are there. */
 export function isComplete({ spec, metadata }: Deployment, status: DeploymentStatus | undefined): boolean {
   const { replicas } = spec;
-  return status !== undefined && status.updatedReplicas === replicas && status.replicas === replicas && status.availableReplicas === replicas && (status.observedGeneration ?? 0) >= metadata.generation;
+  // Counters of nothing are not stored.
+  const counts = [status?.updatedReplicas, status?.replicas, status?.availableReplicas];
+  return status !== undefined && counts.every((count = 0) => count === replicas) && (status.observedGeneration ?? 0) >= metadata.generation;
 }
 
 /** The status during a roll-out: how it goes on, whether it is stuck, why pods cannot be made. */
