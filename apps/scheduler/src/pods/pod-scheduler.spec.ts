@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Pod } from '@roundsman/api';
-import { ServiceError, Unreachable, type Write } from '@roundsman/bus';
+import { ServiceError, Unreachable } from '@roundsman/bus';
 import { node, pod, type PodParts } from './testing/objects.ts';
 import { World } from './testing/world.ts';
 
@@ -24,7 +24,12 @@ const passed = async (ms: number): Promise<void> => {
 };
 const binds = (): string[] => world.writes.filter(({ operation }) => operation === 'bind').map(({ name, node: to }) => `${name} to ${to}`);
 const condition = (name: string, type = 'PodScheduled') => world.pod(name).status?.conditions?.find((one) => one.type === type);
-const events = (reason: string): Write['object'][] => world.writes.filter(({ resource, object }) => resource === 'events' && object?.['reason'] === reason).map(({ object }) => object);
+interface EventBody {
+  readonly metadata: { readonly name: string };
+  readonly message: string;
+  readonly count: number;
+}
+const events = (reason: string): EventBody[] => world.writes.flatMap(({ resource, object }) => (resource === 'events' && object?.['reason'] === reason ? [object as unknown as EventBody] : []));
 const add = (name: string, parts: PodParts = {}): Pod => world.put('pods', pod(name, { requests: { cpu: '2' }, ...parts })) as Pod;
 
 describe('placing pods', () => {
@@ -145,8 +150,8 @@ describe('placing pods', () => {
     await settled();
     for (let time = 0; time < 8; time++) await passed(15_000);
     const failed = events('FailedScheduling');
-    expect(failed.map((event) => event?.['count'])).toEqual([1, 5, 9]);
-    expect(new Set(failed.map((event) => (event?.['metadata'] as { name: string }).name)).size).toBe(1);
+    expect(failed.map(({ count }) => count)).toEqual([1, 5, 9]);
+    expect(new Set(failed.map(({ metadata }) => metadata.name)).size).toBe(1);
     // The condition says the same all the time: it is written once.
     expect(world.writes.filter(({ operation }) => operation === 'updateStatus')).toHaveLength(1);
   });
@@ -187,7 +192,7 @@ describe('preemption', () => {
     expect(deleted().toSorted()).toEqual(['low-1', 'low-2']);
     expect(world.pod('high').status?.nominatedNodeName).toBe('n');
     expect(condition('low-1', 'DisruptionTarget')).toMatchObject({ status: 'True', reason: 'PreemptionByScheduler' });
-    expect(events('Preempted').map((event) => event?.['message'])).toEqual([`Preempted by pod ${world.pod('high').metadata.uid} on node n`, `Preempted by pod ${world.pod('high').metadata.uid} on node n`]);
+    expect(events('Preempted').map(({ message }) => message)).toEqual([`Preempted by pod ${world.pod('high').metadata.uid} on node n`, `Preempted by pod ${world.pod('high').metadata.uid} on node n`]);
     await passed(30_000);
     expect(condition('high')?.message).toBe('0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to a terminating pod on the nominated node.');
     expect(deleted()).toHaveLength(2);
