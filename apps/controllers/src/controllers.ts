@@ -17,7 +17,7 @@ import { nodeLeases } from './nodes/node-leases.ts';
 import { nodeLifecycle } from './nodes/node-lifecycle.ts';
 import { nodeTaints } from './nodes/node-taints.ts';
 import { taintEviction } from './nodes/taint-eviction.ts';
-import { Objects } from './objects.ts';
+import { NotLeading, Objects } from './objects.ts';
 import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
@@ -56,15 +56,16 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   cronJobs,
 ];
 
-/** What was read has changed meanwhile: no failure, but a reason to read again. */
 const conflictMs = 20;
-const againOnConflict =
+/** What was read has changed meanwhile: no failure, but a reason to read again. The end of the term is none either. */
+const expectably =
   (reconcile: Reconcile): Reconcile =>
   async (key) => {
     try {
       return await reconcile(key);
     } catch (error) {
       if (error instanceof ServiceError && (error.body as { reason?: unknown } | undefined)?.reason === 'Conflict') return { againAfterMs: conflictMs };
+      if (error instanceof NotLeading) return undefined;
       throw error;
     }
   };
@@ -109,7 +110,8 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     // What the leader before wrote last must be seen before anything is made or deleted.
     await this.#replica.reached(await this.#store.head());
     const objects = new Objects(bus);
-    const recorder = new Recorder(caches.events, objects, log);
+    // Events that were told before the end are still written.
+    const recorder = new Recorder(caches.events, new Objects(bus), log);
     onEnd(() => recorder.flushed());
     const deps: Deps = { caches, objects, recorder, bus, settings, log };
     const all: Controller[] = [];
@@ -118,10 +120,15 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     for (const make of loops) {
       const { wakes, reconcile, ...definition } = make(deps);
       const { name } = definition;
-      const controller = new Controller({ concurrency: 4, ...definition, reconcile: againOnConflict(reconcile), log, backOff: { baseMs: 50, maxMs: 5_000 }, onLook: (seconds, ok) => this.#metrics.look(name, seconds, ok) });
+      const controller = new Controller({ concurrency: 4, ...definition, reconcile: expectably(reconcile), log, backOff: { baseMs: 50, maxMs: 5_000 }, onLook: (seconds, ok) => this.#metrics.look(name, seconds, ok) });
       all.push(controller);
       for (const listen of wakes) onEnd(await listen((key) => controller.wake(key)));
     }
+    // Called before all others: from now on the next leader decides.
+    onEnd(() => {
+      objects.end();
+      recorder.end();
+    });
     for (const controller of all) controller.start();
     this.#metrics.follow(() => ({
       depth: all.reduce((sum, { depth }) => sum + depth, 0),

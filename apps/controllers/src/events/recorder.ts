@@ -34,6 +34,7 @@ export class Recorder {
   readonly #waiting = new Map<string, Pending>();
   readonly #similar = new Map<string, { untilMs: number; messages: Set<string> }>();
   #running = 0;
+  #ended = false;
   #idle: (() => void)[] = [];
 
   constructor(events: Informer, objects: Objects, log: Pick<Logger, 'warn' | 'debug'>) {
@@ -47,12 +48,18 @@ export class Recorder {
     return (object, type, reason, message) => this.#tell(component, object, type, reason, message);
   }
 
+  /** What is told from now on is not written: another leads. */
+  end(): void {
+    this.#ended = true;
+  }
+
   /** Resolves when everything told so far is written or given up. */
   async flushed(): Promise<void> {
     if (this.#running > 0 || this.#waiting.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   #tell(component: string, object: Involved, type: EventObject['type'], reason: string, text: string): void {
+    if (this.#ended) return;
     const nowMs = Date.now();
     const event = eventOf(component, object, type, reason, this.#combined(object.metadata.uid, reason, text, nowMs), nowMs);
     const pending = this.#waiting.get(event.metadata.name);

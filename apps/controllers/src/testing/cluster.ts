@@ -24,7 +24,7 @@ export class TestCluster {
   readonly #postgres: TestPostgres;
   readonly #databaseUrl: string;
   readonly #intake: ChildProcess;
-  #controllers: RunningServices | undefined;
+  readonly #controllers: RunningServices[] = [];
 
   private constructor(parts: { bus: Bus; store: Store; nats: TestNats; postgres: TestPostgres; databaseUrl: string; intake: ChildProcess }) {
     this.bus = parts.bus;
@@ -46,22 +46,24 @@ export class TestCluster {
     return cluster;
   }
 
+  /** One more instance; the first leads, the others stand by. */
   async startControllers(settings: NodeJS.ProcessEnv = {}): Promise<void> {
     const log = makeLogger({ level: 'warn', format: 'json', stream: { write: (line) => void this.warnings.push(line) } });
-    this.#controllers = await runServices([{ definition: service }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: (identity) => this.nats.connect(identity) });
+    const instance = await runServices([{ definition: service }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: (identity) => this.nats.connect(identity) });
+    this.#controllers.push(instance);
   }
 
   /** What the controllers logged at warn and above. */
   readonly warnings: string[] = [];
 
+  /** The first instance that was started: it leads. */
   async stopControllers(): Promise<void> {
-    await this.#controllers?.stop();
-    this.#controllers = undefined;
+    await this.#controllers.shift()?.stop();
   }
 
   async stop(): Promise<void> {
     await this.nodes.stop();
-    await this.stopControllers();
+    for (const instance of this.#controllers.splice(0)) await instance.stop();
     this.#intake.kill('SIGKILL');
     await Promise.all([this.store.close(), this.bus.close()]);
     await Promise.all([this.nats.stop(), this.#postgres.stop()]);
@@ -121,9 +123,14 @@ export class TestCluster {
       .map(({ reason, message }) => `${reason}: ${message}`);
   }
 
-  /** Waits until `look` does not throw. */
+  /** Waits until `look` does not throw; when it always does, says what the controllers complained of. */
   async until<T>(look: () => Promise<T>, within = 15_000): Promise<T> {
-    return eventually(look, { within });
+    try {
+      return await eventually(look, { within });
+    } catch (error) {
+      (error as Error).message += this.warnings.length === 0 ? '' : `\nThe controllers' last complaints:\n${this.warnings.slice(-5).join('')}`;
+      throw error;
+    }
   }
 }
 

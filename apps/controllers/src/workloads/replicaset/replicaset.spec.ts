@@ -60,11 +60,14 @@ describe('a replica set', () => {
     });
   });
 
-  it('makes no pod twice when its controller starts anew in the middle', async () => {
-    await make('rs', 30);
-    await cluster.stopControllers();
+  it('makes no pod twice when another instance takes over in the middle', async () => {
+    const { head: since } = await cluster.store.changes(await cluster.store.head(), { limit: 1 });
     await cluster.startControllers();
-    await cluster.until(async () => expect((await cluster.get<ReplicaSet>('replicasets.apps', 'rs'))?.status).toMatchObject({ replicas: 30, readyReplicas: 30 }));
-    expect(await cluster.list('pods')).toHaveLength(30);
+    await make('rs', 60);
+    await cluster.until(async () => expect((await cluster.list('pods')).length).toBeGreaterThan(5));
+    await cluster.stopControllers();
+    await cluster.until(async () => expect((await cluster.get<ReplicaSet>('replicasets.apps', 'rs'))?.status).toMatchObject({ replicas: 60, readyReplicas: 60 }));
+    const { changes } = await cluster.store.changes(since, { resource: 'pods', limit: 10_000 });
+    expect(changes.filter(({ type }) => type === 'ADDED')).toHaveLength(60);
   });
 });
