@@ -52,7 +52,8 @@ export function parseBody(bytes: Buffer, contentType: string | undefined): Body 
   if (yamlTypes.has(type)) return { value: bounded(checked(parseYaml(text))), duplicates: [] };
   if (!jsonTypes.has(type)) throw new ApiError('UnsupportedMediaType', `the body is ${JSON.stringify(type)}; send application/json or application/yaml`);
   const value = checked(parseJson(text));
-  return { value, duplicates: duplicateKeys(text) };
+  // What reads back the same lacks nothing; a key that stood twice would be gone.
+  return { value, duplicates: JSON.stringify(value) === text ? [] : duplicateKeys(text) };
 }
 
 function parseJson(text: string): unknown {

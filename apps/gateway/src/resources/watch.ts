@@ -11,8 +11,10 @@ export interface WatchLimits {
   readonly bookmarkMs: number;
   /** Longest watch; clients come again. */
   readonly maxSeconds: number;
+  /** Milliseconds between two packets: what comes meanwhile waits for the next. The first after a pause goes at once. */
+  readonly packetMs: number;
 }
-export const defaultWatchLimits: WatchLimits = { maxBuffered: 8 << 20, bookmarkMs: 60_000, maxSeconds: 3600 };
+export const defaultWatchLimits: WatchLimits = { maxBuffered: 8 << 20, bookmarkMs: 60_000, maxSeconds: 3600, packetMs: 10 };
 
 export interface WatchRequest extends WatchOptions {
   readonly served: Served;
@@ -41,6 +43,8 @@ export class Watch {
   #timers: NodeJS.Timeout[] = [];
   #definitions = true;
   #ended = false;
+  /** When the last packet left. */
+  #sentAt = Number.NEGATIVE_INFINITY;
 
   constructor(request: WatchRequest, response: ServerResponse, limits: WatchLimits = defaultWatchLimits) {
     this.#request = request;
@@ -145,16 +149,23 @@ export class Watch {
 
   #write(line: string): void {
     if (this.#ended || this.#response.destroyed) return;
-    // Many events of one turn leave in one packet.
+    // With many watches and many changes most of the work would be system calls.
     if (this.#response.writableCorked === 0) {
       this.#response.cork();
-      process.nextTick(() => this.#response.uncork());
+      const wait = this.#sentAt + this.#limits.packetMs - performance.now();
+      if (wait > 0) setTimeout(() => this.#flush(), wait);
+      else setImmediate(() => this.#flush());
     }
     this.#response.write(line);
     if (this.#response.writableLength > this.#limits.maxBuffered) {
       this.#ended = true;
       this.#response.destroy();
     }
+  }
+
+  #flush(): void {
+    this.#sentAt = performance.now();
+    this.#response.uncork();
   }
 
   async #drained(): Promise<void> {
