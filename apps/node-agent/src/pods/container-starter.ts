@@ -36,19 +36,14 @@ export async function startRun(services: NodeServices, order: StartOrder): Promi
     const text = `Keys [${keys.join(', ')}] from the EnvFrom ${kind === 'Secret' ? 'secret' : 'configMap'} ${name} were skipped since they are considered invalid environment variable names.`;
     events.record(pod, 'Warning', 'InvalidEnvironmentVariableNames', text);
   }
-  const mounts = await files.mounts(pod, container, order.attempt, environment.variables);
-  try {
-    if (signal.aborted) return;
-    const config = containerConfig(pod, container, { ...order, image, variables: environment.variables, mounts: mounts.list });
-    const made = await slots.run('container', async () => (signal.aborted ? undefined : runtime.startContainer(config)));
-    if (made === undefined) return;
-    order.onContainer(made);
-    events.record(pod, 'Normal', 'Created', `Created container: ${container.name}`, container.name);
-    events.record(pod, 'Normal', 'Started', `Started container ${container.name}`, container.name);
-    await postStart(services, order, made.id);
-  } finally {
-    mounts.release();
-  }
+  const mounts = await files.mounts(container, order.attempt, environment.variables);
+  const config = containerConfig(pod, container, { ...order, image, variables: environment.variables, mounts });
+  const made = await slots.run('container', async () => (signal.aborted ? undefined : runtime.startContainer(config)));
+  if (made === undefined) return;
+  order.onContainer(made);
+  events.record(pod, 'Normal', 'Created', `Created container: ${container.name}`, container.name);
+  events.record(pod, 'Normal', 'Started', `Started container ${container.name}`, container.name);
+  await postStart(services, order, made.id);
 }
 
 /** A hook that fails ends the container, as in Kubernetes. */

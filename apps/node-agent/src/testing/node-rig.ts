@@ -8,7 +8,7 @@ import { startDocker, startNats, testImages, type TestDocker, type TestImage, ty
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { PodHost } from '../pods/pod-host.ts';
-import { unmountBelow } from '../volumes/memory.ts';
+import { unmountBelow } from '../volumes/mounts.ts';
 import { settingsSchema, type Settings } from '../settings.ts';
 import { FakeIntake } from './fake-intake.ts';
 

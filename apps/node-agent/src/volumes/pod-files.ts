@@ -9,19 +9,13 @@ import type { Materials } from '../environment/materials.ts';
 import type { PodFacts } from '../environment/pod-fields.ts';
 import { writePayload } from './atomic-writer.ts';
 import { prepareHostPath } from './host-path.ts';
-import { mountMemory, unmountBelow } from './memory.ts';
+import { mountMemory, unmountBelow } from './mounts.ts';
 import { payloadOf } from './payload.ts';
-import { holdSubPath, type HeldPath } from './sub-path.ts';
+import { subPathOf } from './sub-path.ts';
 import { VolumeProblem } from './volume-problem.ts';
 
 const hostsPath = '/etc/hosts';
 const propagations = { None: 'rprivate', HostToContainer: 'rslave', Bidirectional: 'rshared' } as const;
-
-export interface Mounts {
-  readonly list: readonly Mount[];
-  /** When the container has been made: held paths are let go. */
-  release(): void;
-}
 
 /** All files of one pod on this machine: its volumes, its /etc/hosts, the last words of its containers. They lie in one folder and go with it. */
 export class PodFiles {
@@ -53,25 +47,18 @@ export class PodFiles {
   }
 
   /** What is mounted into one run of a container. Throws ConfigProblem for a mount that cannot be had. */
-  async mounts(pod: Pod, container: Container, attempt: number, variables: ReadonlyMap<string, string>): Promise<Mounts> {
+  async mounts(container: Container, attempt: number, variables: ReadonlyMap<string, string>): Promise<Mount[]> {
     const list: Mount[] = [];
-    const held: HeldPath[] = [];
-    const release = (): void => void Promise.allSettled(held.splice(0).map((path) => path.release()));
-    try {
-      for (const mount of container.volumeMounts ?? []) list.push(await this.#mount(container, mount, variables, held));
-      if (!list.some(({ containerPath }) => containerPath === hostsPath)) list.push({ hostPath: join(this.#folder, 'etc-hosts'), containerPath: hostsPath, readOnly: false });
-      if (container.terminationMessagePath !== '') {
-        const file = this.lastWordsFile(container.name, attempt);
-        await mkdir(join(this.#folder, 'containers', container.name), { recursive: true, mode: 0o700 });
-        await writeFile(file, '');
-        await chmod(file, 0o666);
-        list.push({ hostPath: file, containerPath: container.terminationMessagePath, readOnly: false });
-      }
-      return { list, release };
-    } catch (error) {
-      release();
-      throw error;
+    for (const [index, mount] of (container.volumeMounts ?? []).entries()) list.push(await this.#mount(container, mount, variables, join(this.#folder, 'subpaths', container.name, String(index))));
+    if (!list.some(({ containerPath }) => containerPath === hostsPath)) list.push({ hostPath: join(this.#folder, 'etc-hosts'), containerPath: hostsPath, readOnly: false });
+    if (container.terminationMessagePath !== '') {
+      const file = this.lastWordsFile(container.name, attempt);
+      await mkdir(join(this.#folder, 'containers', container.name), { recursive: true, mode: 0o700 });
+      await writeFile(file, '');
+      await chmod(file, 0o666);
+      list.push({ hostPath: file, containerPath: container.terminationMessagePath, readOnly: false });
     }
+    return list;
   }
 
   /** Where a run of a container leaves its termination message. */
@@ -106,18 +93,14 @@ export class PodFiles {
     return folder;
   }
 
-  async #mount(container: Container, mount: VolumeMount, variables: ReadonlyMap<string, string>, held: HeldPath[]): Promise<Mount> {
+  async #mount(container: Container, mount: VolumeMount, variables: ReadonlyMap<string, string>, pinnedAt: string): Promise<Mount> {
     const root = this.#volumes.get(mount.name);
     if (root === undefined) throw new ConfigProblem(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
     const subPath = mount.subPathExpr === undefined || mount.subPathExpr === '' ? (mount.subPath ?? '') : expandSubPath(mount.subPathExpr, variables);
-    let hostPath = root;
-    if (subPath !== '') {
-      const path = await holdSubPath(root, subPath).catch((error: Error) => {
-        throw new ConfigProblem(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${error.message}`, { cause: error });
-      });
-      held.push(path);
-      hostPath = path.path;
-    }
+    const prepared = subPath === '' ? Promise.resolve(root) : subPathOf(root, subPath, pinnedAt);
+    const hostPath = await prepared.catch((error: Error) => {
+      throw new ConfigProblem(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${error.message}`, { cause: error });
+    });
     const propagation = mount.mountPropagation === undefined ? undefined : propagations[mount.mountPropagation];
     return { hostPath, containerPath: mount.mountPath, readOnly: mount.readOnly === true, ...(propagation === undefined ? {} : { propagation }) };
   }

@@ -1,30 +1,44 @@
 import { constants } from 'node:fs';
-import { mkdir, open, readlink, realpath, stat, type FileHandle } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { mkdir, open, readlink, realpath, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { bindMount, unmountBelow } from './mounts.ts';
 
 /** Linux: a handle of a place, without reading it (open(2)). */
 const pathOnly = 0o10000000;
 
-/** A place in a volume, held: what is at it can be moved or replaced, and it still is what was checked. */
-export interface HeldPath {
-  /** Valid until released. */
-  readonly path: string;
-  release(): Promise<void>;
-}
-
 /**
- * Holds `subPath` of the volume at `root`, made as a folder if nothing is there. Links within the volume are followed, none out of it: whoever
- * writes to the volume must not be able to have anything else of the machine mounted. So the resolved path is walked once more without following
- * any link, and what that arrives at is what is mounted.
+ * The path to mount for `subPath` of the volume at `root`; it is made as a folder if nothing is there. Links within the volume are followed, none out of
+ * it: whoever writes to the volume must not be able to have anything else of the machine mounted. So the resolved path is walked once more without
+ * following any link, and what that arrives at is pinned at `target`, whatever is moved or replaced later. Pinning needs root; without it the checked
+ * path itself is given, which a program in the pod could still replace before it is mounted.
  */
-export async function holdSubPath(root: string, subPath: string): Promise<HeldPath> {
+export async function subPathOf(root: string, subPath: string, target: string): Promise<string> {
   if (isAbsolute(subPath) || subPath.split('/').includes('..')) throw new Error(`subPath "${subPath}" must not be absolute or contain ".."`);
   const base = await realpath(root);
   await makeIfMissing(base, subPath);
-  const inside = relative(base, await realpath(join(base, subPath)));
-  if (inside === '..' || inside.startsWith('../') || isAbsolute(inside)) throw new Error(`subPath "${subPath}" leads out of its volume`);
-  const handle = await walk(base, inside === '' ? [] : inside.split('/'));
-  return { path: `/proc/${process.pid}/fd/${handle.fd}`, release: () => handle.close() };
+  const found = await realpath(join(base, subPath));
+  const inside = relative(base, found);
+  if (leadsOut(inside)) throw new Error(`subPath "${subPath}" leads out of its volume`);
+  if (process.getuid?.() !== 0) return found;
+  const handle = await walk(base, partsOf(inside));
+  try {
+    await pin(handle, target);
+    return target;
+  } finally {
+    await handle.close();
+  }
+}
+
+const leadsOut = (inside: string): boolean => inside === '..' || inside.startsWith('../') || isAbsolute(inside);
+const partsOf = (inside: string): string[] => (inside === '' ? [] : inside.split('/'));
+
+async function pin(handle: FileHandle, target: string): Promise<void> {
+  await unmountBelow(target);
+  await rm(target, { recursive: true, force: true });
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  if ((await handle.stat()).isDirectory()) await mkdir(target);
+  else await writeFile(target, '');
+  await bindMount(`/proc/${process.pid}/fd/${handle.fd}`, target);
 }
 
 async function walk(base: string, parts: readonly string[]): Promise<FileHandle> {
@@ -52,7 +66,7 @@ async function makeIfMissing(base: string, subPath: string): Promise<void> {
       path = await realpath(next);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || (await readlink(next).catch(() => undefined)) !== undefined) throw error;
-      const handle = await walk(base, relative(base, path) === '' ? [] : relative(base, path).split('/'));
+      const handle = await walk(base, partsOf(relative(base, path)));
       try {
         const made = `/proc/self/fd/${handle.fd}/${part}`;
         await mkdir(made);
@@ -63,7 +77,6 @@ async function makeIfMissing(base: string, subPath: string): Promise<void> {
       }
       path = next;
     }
-    const inside = relative(base, path);
-    if (inside.startsWith('..') && inside.split('/')[0] === '..') throw new Error(`subPath "${subPath}" leads out of its volume`);
+    if (leadsOut(relative(base, path))) throw new Error(`subPath "${subPath}" leads out of its volume`);
   }
 }

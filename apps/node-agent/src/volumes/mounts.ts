@@ -22,7 +22,12 @@ export async function mountMemory(folder: string, bytes: number | undefined): Pr
   await run('mount', ['-t', 'tmpfs', '-o', ['rw', 'mode=0777', ...(bytes === undefined ? [] : [`size=${bytes}`])].join(','), 'tmpfs', folder], { env: environment });
 }
 
+/** Shows what is at `source` at `target`, too. The source is taken as it is given, not as what it is called elsewhere. Needs root. */
+export async function bindMount(source: string, target: string): Promise<void> {
+  await run('mount', ['--no-canonicalize', '--bind', source, target], { env: environment });
+}
+
 /** Unmounts all at or below a folder. */
 export async function unmountBelow(folder: string): Promise<void> {
-  for (const mount of await mountsBelow(folder)) await run('umount', [mount], { env: environment });
+  for (const mount of await mountsBelow(folder)) await run('umount', ['-l', mount], { env: environment });
 }

@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PodSpecInput } from '@roundsman/api';
+import { eventually, whenDocker } from '@roundsman/testkit';
+import { NodeRig } from '../testing/node-rig.ts';
+
+const image = 'busybox:1.35';
+const within = { within: 20_000 };
+const sh = (script: string): PodSpecInput['containers'][number] => ({ name: 'main', image, command: ['sh', '-c', script] });
+const forever = 'trap "exit 0" TERM; sleep 1000 & wait';
+
+whenDocker(describe)('pods while their agent is away', () => {
+  let rig: NodeRig;
+  beforeAll(async () => {
+    rig = await NodeRig.start({ liveRestore: true });
+  }, 60_000);
+  beforeEach(() => rig.up());
+  afterEach(async () => {
+    for (const name of rig.intake.names) rig.intake.delete(name, 1);
+    await eventually(() => expect(rig.intake.names).toEqual([]), within);
+    await rig.down();
+  }, 60_000);
+  afterAll(() => rig.stop(), 60_000);
+
+  const phase = (name: string, wanted: string) => eventually(() => expect(rig.intake.status(name).phase).toBe(wanted), within);
+  const containers = async () => (await rig.docker.request('GET', '/containers/json?all=1')) as { Id: string; State: string }[];
+
+  it('go on; the next agent adopts them and starts nothing again that is well', async () => {
+    rig.intake.create('web', { containers: [{ ...sh(forever), readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } }] });
+    await phase('web', 'Running');
+    await eventually(() => expect(rig.container('web', 'main')?.ready).toBe(true), within);
+    const before = rig.intake.status('web');
+    const there = (await containers()).map(({ Id }) => Id).sort();
+    await rig.down();
+    const writes = rig.intake.statuses.length;
+    await rig.up();
+    await eventually(() => expect([...rig.host.manager.workers.values()].flatMap((worker) => [...worker.runs.keys()])).toEqual(['main']));
+    rig.intake.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } }));
+    await eventually(() => expect(rig.host.manager.workers.get(rig.intake.get('web').metadata.uid)?.pod.metadata.labels).toEqual({ changed: 'yes' }));
+    expect((await containers()).map(({ Id }) => Id).sort()).toEqual(there);
+    expect(rig.intake.statuses.slice(writes)).toEqual([]);
+    expect(rig.intake.status('web')).toEqual(before);
+  }, 60_000);
+
+  it('that ended meanwhile are handled by their policy, with the back-off they had', async () => {
+    rig.intake.create('always', { containers: [sh('sleep 1; exit 1')] });
+    rig.intake.create('never', { restartPolicy: 'Never', containers: [sh(forever)] });
+    await eventually(() => expect(rig.container('always', 'main')?.state.waiting?.reason).toBe('CrashLoopBackOff'), within);
+    await phase('never', 'Running');
+    const waits = rig.container('always', 'main')!;
+    await rig.down();
+    await rig.docker.request('POST', `/containers/${rig.container('never', 'main')?.containerID?.replace('docker://', '')}/kill`);
+    await rig.up();
+    await phase('never', 'Failed');
+    expect(rig.container('never', 'main')?.state.terminated).toMatchObject({ exitCode: 137, reason: 'Error' });
+    expect(rig.container('always', 'main')).toEqual(waits);
+    await eventually(() => expect(rig.container('always', 'main')?.restartCount).toBe(2), { within: 15_000 });
+  }, 60_000);
+
+  it('that were deleted meanwhile are ended; those that lost their containers are made anew', async () => {
+    rig.intake.create('gone', { containers: [sh(forever)] });
+    rig.intake.create('lost', { containers: [sh(forever)] });
+    rig.intake.create('lost-once', { restartPolicy: 'Never', containers: [sh(forever)] });
+    for (const name of rig.intake.names) await phase(name, 'Running');
+    const keep = new Set(['lost', 'lost-once'].map((name) => rig.intake.get(name).metadata.uid));
+    await rig.down();
+    rig.intake.remove('gone');
+    for (const uid of keep) await rig.runtime().removePod(uid);
+    await rig.up();
+    await eventually(() => expect(rig.container('lost', 'main')).toMatchObject({ ready: true, restartCount: 1, lastState: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } }), within);
+    await phase('lost-once', 'Failed');
+    await eventually(async () => expect((await containers()).filter(({ State }) => State === 'running')).toHaveLength(2), within);
+  }, 60_000);
+
+  it('what changed without an announcement is found within ten seconds', async () => {
+    rig.intake.deaf = true;
+    rig.intake.create('quiet', { containers: [sh(forever)] });
+    await eventually(() => expect(rig.intake.status('quiet').phase).toBe('Running'), { within: 15_000 });
+    rig.intake.deaf = false;
+  }, 60_000);
+
+  it('outlive the daemon’s end, which is told as a condition', async () => {
+    rig.intake.create('web', { containers: [sh(forever)] });
+    await phase('web', 'Running');
+    const before = rig.container('web', 'main')?.containerID;
+    expect(rig.host.condition()).toMatchObject({ type: 'ContainersRunnable', status: 'True' });
+    await rig.docker.kill();
+    await eventually(() => expect(rig.host.condition()).toMatchObject({ status: 'False', reason: 'ContainerRuntimeIsDown' }), { within: 15_000 });
+    rig.intake.create('later', { containers: [sh(forever)] });
+    await rig.docker.restart();
+    await phase('later', 'Running');
+    expect(rig.host.condition()).toMatchObject({ status: 'True' });
+    expect(rig.container('web', 'main')).toMatchObject({ containerID: before, restartCount: 0, ready: true });
+  }, 90_000);
+});

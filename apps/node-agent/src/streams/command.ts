@@ -1,0 +1,34 @@
+import type { ExecSession } from '@roundsman/containers';
+import type { Pipe } from '@roundsman/bus';
+import { z } from 'zod';
+import { copyDown, put, takeUp } from './copy.ts';
+
+const channels = { stdin: 0, stdout: 1, stderr: 2, size: 4 } as const;
+const sizeSchema = z.object({ Width: z.number(), Height: z.number() });
+
+/** Carries a program's streams over a pipe until the program has ended, and tells how. The session is let go of when the other side goes. */
+export async function carryCommand(pipe: Pipe, session: ExecSession, wanted: { readonly stdout: boolean; readonly stderr: boolean }): Promise<void> {
+  void takeUp(pipe, (channel, bytes) => {
+    if (channel === channels.stdin && session.stdin !== undefined) return bytes === 'end' ? void session.stdin.end() : put(session.stdin, bytes);
+    if (channel === channels.size && bytes !== 'end') return resize(session, bytes);
+    return undefined;
+  });
+  const output = (stream: ExecSession['stderr'], channel: number, asked: boolean): Promise<void> => {
+    if (stream === undefined) return Promise.resolve();
+    return copyDown(asked ? stream : discarded(stream), pipe, channel);
+  };
+  await Promise.all([output(session.stdout, channels.stdout, wanted.stdout), output(session.stderr, channels.stderr, wanted.stderr)]);
+  const exitCode = await session.exitCode;
+  await pipe.close(exitCode === undefined ? {} : { exitCode });
+}
+
+async function resize(session: ExecSession, bytes: Uint8Array): Promise<void> {
+  const size = sizeSchema.safeParse(JSON.parse(Buffer.from(bytes).toString()));
+  if (size.success) await session.resize(size.data.Width, size.data.Height);
+}
+
+/** Read, so that the program is not held up, and given to nobody. */
+async function* discarded(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const _ of stream);
+  yield* [];
+}
