@@ -193,6 +193,17 @@ describe('writes', () => {
 });
 
 describe('reads on the bus', () => {
+  it('show secrets to nobody, only that they changed', async () => {
+    await start();
+    await write({ operation: 'create', resource: 'secrets', namespace: 'default', object: { metadata: { name: 's', annotations: { note: 'hunter2' } }, stringData: { password: 'hunter2' } } });
+    const secret = { resource: 'secrets', namespace: 'default' };
+    await expect(bus.request(messages.get, {}, { ...secret, name: 's' })).rejects.toMatchObject({ code: 403, message: expect.stringContaining('intake shows them to nobody') });
+    await expect(bus.request(messages.list, {}, secret)).rejects.toMatchObject({ code: 403 });
+    await expect(bus.request(messages.changes, {}, { since: 0, resource: 'secrets' })).rejects.toMatchObject({ code: 403 });
+    const { changes } = await bus.request(messages.changes, {}, { since: 0 });
+    expect(changes.at(-1)).toMatchObject({ resource: 'secrets', name: 's', withheld: true });
+    expect(JSON.stringify(changes)).not.toMatch(/hunter2|aHVudGVyMg/);
+  });
   it('page through a list', async () => {
     await start();
     await Promise.all(Array.from({ length: 25 }, (_, index) => create(`p${String(index).padStart(2, '0')}`, index % 2 === 0 ? { object: { metadata: { name: `p${String(index).padStart(2, '0')}`, labels: { even: 'yes' } } } } : {})));
