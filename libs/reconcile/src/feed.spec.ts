@@ -105,6 +105,16 @@ afterEach(async () => {
 });
 
 describe('ChangeFeed', () => {
+  it('reads at once what is known to exist, when nothing told of it', async () => {
+    const { source, feed } = await start();
+    const { versions, following } = collect(feed, 0);
+    await until(() => source.reads > 0);
+    for (let count = 0; count < 3; count += 1) source.commit('things');
+    feed.expect(3);
+    await until(() => following.position === 3);
+    expect(versions).toEqual([1, 2, 3]);
+  });
+
   it('reads what is announced without its content, in its place', async () => {
     const { source, wire, feed } = await start();
     const got: string[] = [];

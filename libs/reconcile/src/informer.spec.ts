@@ -130,6 +130,43 @@ describe('informer', () => {
     expect(world.follower?.since).toBe(3);
   });
 
+  it('has indexes of its user, which follow the objects', async () => {
+    const world = new World();
+    world.items = [object('a', 1)];
+    const informer = new Informer({ source: world.source, feed: world.feed, resource: 'configmaps', indexes: { colour: ({ metadata }) => metadata.annotations?.['colour'] } });
+    await informer.start();
+    world.send(change('MODIFIED', object('a', 2, { annotations: { colour: 'red' } })));
+    expect(informer.by('colour', 'red').map(({ metadata }) => metadata.name)).toEqual(['a']);
+    world.send(change('MODIFIED', object('a', 3, { annotations: { colour: 'blue' } })));
+    expect([informer.by('colour', 'red'), informer.by('colour', 'blue').length]).toEqual([[], 1]);
+    expect(() => informer.by('size', '1')).toThrow('no index size');
+  });
+
+  it('forgets what it took over from the answer to a deletion when the news of it comes', async () => {
+    const world = new World();
+    world.version = 1;
+    world.items = [object('a', 1)];
+    const { informer, seen } = await started(world);
+    const going = object('a', 2, { deletionTimestamp: '2026-01-01T00:00:00Z' });
+    informer.observe(going);
+    expect(informer.get('default', 'a')?.metadata.deletionTimestamp).toBeDefined();
+    world.send(change('DELETED', object('a', 2)));
+    expect(informer.size).toBe(0);
+    // An answer that comes after the news brings nothing back.
+    informer.observe(going);
+    expect(informer.size).toBe(0);
+    expect(seen).toEqual(['ADDED a@1', 'MODIFIED a@2', 'DELETED a@2']);
+  });
+
+  it('says how far it is', async () => {
+    const world = new World();
+    world.version = 4;
+    const { informer } = await started(world);
+    expect(informer.position).toBe(4);
+    world.send(change('ADDED', object('a', 6)));
+    expect(informer.position).toBe(6);
+  });
+
   it('tries until the first list succeeds', async () => {
     const world = new World();
     world.listErrors = 2;

@@ -124,8 +124,10 @@ describe('a node that falls silent', () => {
   it('takes no pod with it when no node at all is heard', async () => {
     cluster.nodes.join('n1', 'n2', 'n3');
     await allReady('n1', 'n2', 'n3');
-    await run('brief', 'n1', forSeconds(0));
-    for (const name of ['n1', 'n2', 'n3']) cluster.nodes.lose(name);
+    await run('brief', 'n2', forSeconds(0));
+    cluster.nodes.lose('n1');
+    await cluster.until(async () => expect(await taintKeys('n1')).toContain('unreachable:NoExecute'));
+    for (const name of ['n2', 'n3']) cluster.nodes.lose(name);
     await cluster.until(async () => {
       for (const name of ['n1', 'n2', 'n3']) {
         expect(await readiness(name)).toBe('Unknown');

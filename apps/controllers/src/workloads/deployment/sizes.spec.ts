@@ -15,6 +15,10 @@ describe('the next step of a rolling update', () => {
     expect(shrinkOld(limits, set('new', 3, { available: 1 }), [set('old', 8, { actual: 10, available: 10 })])).toEqual([{ name: 'old', replicas: 7 }]);
   });
 
+  it('does not count pods of the new set that are about to end', () => {
+    expect(shrinkOld({ replicas: 5, maxSurge: 1, maxUnavailable: 0 }, set('new', 3, { actual: 5, available: 5 }), [set('old', 3)])).toEqual([{ name: 'old', replicas: 2 }]);
+  });
+
   it('takes old pods that are not available first, the oldest set before others', () => {
     const limits: Limits = { replicas: 4, maxSurge: 1, maxUnavailable: 1 };
     expect(shrinkOld(limits, set('new', 1, { available: 1 }), [set('b', 2, { available: 1, createdMs: 2 }), set('a', 2, { available: 2, createdMs: 1 })])).toEqual([
