@@ -50,6 +50,13 @@ describe('what the server makes of the shortest objects', () => {
   });
 });
 
+it('an event shows what it does not say', () => {
+  expect(read('events', { involvedObject: { name: 'p' }, reason: 'r' })).toEqual({
+    apiVersion: 'v1', kind: 'Event', metadata: { name: 'x', uid: 'the-uid' }, involvedObject: { name: 'p' }, reason: 'r',
+    eventTime: null, firstTimestamp: null, lastTimestamp: null, source: {}, reportingComponent: '', reportingInstance: '',
+  });
+});
+
 describe('a job', () => {
   const spec = { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } };
   it('finds its own pods by its UID', () => {

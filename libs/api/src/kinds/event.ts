@@ -81,4 +81,6 @@ export const event: Kind = {
     'involvedObject.resourceVersion', 'involvedObject.fieldPath', 'reason', 'source', 'type', 'reportingComponent',
   ],
   generationOf: () => undefined,
+  // Kubernetes shows these also when they say nothing.
+  complete: (object) => void Object.assign(object, { eventTime: null, firstTimestamp: null, lastTimestamp: null, source: {}, reportingComponent: '', reportingInstance: '', ...object }),
 };

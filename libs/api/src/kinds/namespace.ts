@@ -41,5 +41,7 @@ export const namespace: Kind = {
     if (typeof (metadata.labels ?? {}) !== 'object' || Array.isArray(metadata.labels) || typeof (metadata.name ?? '') !== 'string') return;
     metadata.labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name ?? '' };
     if (old === undefined) object['status'] = { phase: 'Active' };
+    // Stands for its contents, which go first; nobody else changes it.
+    object['spec'] = old === undefined ? { finalizers: ['kubernetes'] } : old.spec;
   },
 };
