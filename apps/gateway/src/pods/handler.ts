@@ -73,8 +73,15 @@ export class PodHandler {
     const container = containerOf(pod, exchange.query.text('container'));
     // Nothing can have been said where nothing runs yet.
     if (!pod.spec.nodeName) return { status: 200, body: '' };
-    const pipe = await pipeTo(this.#bus, pod, { kind: 'logs', container, ...options });
-    void this.#open.run('log', () => pipe.abort('the gateway is stopping'), () => streamLogs(pipe, exchange.response)).catch(() => undefined);
+    const { response } = exchange;
+    const release = this.#open.admit('log', () => response.destroy());
+    try {
+      const pipe = await pipeTo(this.#bus, pod, { kind: 'logs', container, ...options });
+      void streamLogs(pipe, response).finally(release);
+    } catch (error) {
+      release();
+      throw error;
+    }
     return 'streamed';
   }
 

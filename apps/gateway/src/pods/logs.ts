@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Pipe } from '@roundsman/bus';
 
-/** Output as it comes, at the pace of whoever reads it. A stream that broke ends the connection, so that nobody takes it for the end of the output. */
+/** Output as it comes, at the pace of whoever reads it. A stream that broke ends the connection, so that nobody takes it for the end of the output. Never rejects. */
 export async function streamLogs(pipe: Pipe, response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private', 'x-content-type-options': 'nosniff' });
   response.flushHeaders();
-  const gone = once(response, 'close').then(() => pipe.abort('the client went away'));
+  const gone = new Promise<void>((resolve) => (response.destroyed ? resolve() : response.once('close', resolve)));
+  void gone.then(() => pipe.abort('the client went away'));
   try {
     for await (const item of pipe.incoming) {
       if ('bytes' in item && !response.write(item.bytes)) await Promise.race([once(response, 'drain'), gone]);

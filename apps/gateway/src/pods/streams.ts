@@ -22,8 +22,13 @@ export class PodStreams {
   }
 
   /** Resolves when it is over. */
-  open(pod: Pod, kind: 'exec' | 'attach' | 'portforward', upgrade: UpgradeRequest): Promise<void> {
-    return this.#open.run(kind, () => upgrade.socket.destroy(), () => (kind === 'portforward' ? this.#forward(pod, upgrade) : this.#command(pod, kind, upgrade)));
+  async open(pod: Pod, kind: 'exec' | 'attach' | 'portforward', upgrade: UpgradeRequest): Promise<void> {
+    const release = this.#open.admit(kind, () => upgrade.socket.destroy());
+    try {
+      await (kind === 'portforward' ? this.#forward(pod, upgrade) : this.#command(pod, kind, upgrade));
+    } finally {
+      release();
+    }
   }
 
   async #command(pod: Pod, kind: 'exec' | 'attach', upgrade: UpgradeRequest): Promise<void> {

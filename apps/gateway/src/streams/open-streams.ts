@@ -9,16 +9,12 @@ export class OpenStreams {
     this.#limit = limit;
   }
 
-  /** Runs one; `abort` ends it from outside. Throws a 429 when too many are open. */
-  async run<T>(kind: string, abort: () => void, work: () => Promise<T>): Promise<T> {
+  /** Lets one more in, until the returned function is called; `abort` ends it from outside. Throws a 429 when too many are open. */
+  admit(kind: string, abort: () => void): () => void {
     if (this.#open.size >= this.#limit) throw new ApiError('TooManyRequests', `${this.#limit} streams to pods are open, which is the limit; close one`);
     const key = Symbol(kind);
     this.#open.set(key, { kind, abort });
-    try {
-      return await work();
-    } finally {
-      this.#open.delete(key);
-    }
+    return () => void this.#open.delete(key);
   }
 
   count(kind: string): number {

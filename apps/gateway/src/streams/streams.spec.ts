@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, integer, property } from 'fast-check';
+import { OpenStreams } from './open-streams.ts';
 import { Queue } from './queue.ts';
 import { endingOf, readSizes } from './remote-command.ts';
 import { channelProtocols, chosenProtocol } from './websocket.ts';
@@ -31,6 +32,19 @@ describe('Queue', () => {
     expect((await taking.next()).value).toBe('a');
     await expect(taking.next()).rejects.toThrow('lost');
   });
+});
+
+it('so many streams may be open, each counted until it is let go, all ended at once', () => {
+  const open = new OpenStreams(2);
+  const ended: string[] = [];
+  const release = open.admit('exec', () => ended.push('exec'));
+  open.admit('log', () => ended.push('log'));
+  expect(() => open.admit('log', () => undefined)).toThrow(expect.objectContaining({ code: 429 }) as unknown as Error);
+  expect(open.count('log')).toBe(1);
+  release();
+  open.admit('log', () => ended.push('another'));
+  open.abortAll();
+  expect(ended).toEqual(['log', 'another']);
 });
 
 it('sizes of a terminal are read whole, in parts and many at once; what is none is passed over', () => {
