@@ -27,7 +27,7 @@ export const pod: Kind = {
   validate: podRules,
   generationOf: () => undefined,
   graceful: { seconds: graceOf },
-  subresources: ['attach', 'binding', 'ephemeralcontainers', 'eviction', 'exec', 'log', 'portforward', 'resize'],
+  subresources: ['attach', 'binding', 'eviction', 'exec', 'log', 'portforward'],
 };
 
 function complete(object: KubeObject): void {

@@ -20,10 +20,8 @@ const subresourceKinds: Readonly<Record<string, string>> = {
 /** Streams are opened with get and, by old clients, with create. */
 const subresourceVerbs: Readonly<Record<string, readonly string[]>> = {
   binding: ['create'],
-  ephemeralcontainers: ['get', 'patch', 'update'],
   eviction: ['create'],
   log: ['get'],
-  resize: ['get', 'patch', 'update'],
 };
 
 /** Every kind and view of the product with all that can be done with it. */
