@@ -8,6 +8,8 @@ import { BusIntake } from '../intake/node-intake.ts';
 import { PodSource } from '../intake/pod-source.ts';
 import type { NodeCondition } from '../machine.ts';
 import type { Settings } from '../settings.ts';
+import { NodeStats } from '../stats/node-stats.ts';
+import { PodStreams } from '../streams/pod-streams.ts';
 import type { NodeServices } from './node-services.ts';
 import { PodManager } from './pod-manager.ts';
 import { StartSlots } from './start-slots.ts';
@@ -18,6 +20,8 @@ export class PodHost {
   readonly #events: EventRecorder;
   readonly #source: PodSource;
   readonly #services: NodeServices;
+  readonly #streams: PodStreams;
+  readonly #stats: NodeStats;
   readonly manager: PodManager;
 
   constructor(context: ServiceContext<Settings>, runtime: PodRuntime, allocatable: Readonly<Record<string, string>>) {
@@ -39,6 +43,8 @@ export class PodHost {
     };
     this.manager = new PodManager(this.#services);
     this.#source = new PodSource(bus, config.node, log, this.manager);
+    this.#streams = new PodStreams(bus, config.node, runtime, this.manager);
+    this.#stats = new NodeStats(bus, config.node, config.share, runtime, this.manager);
   }
 
   async start(): Promise<void> {
@@ -46,10 +52,12 @@ export class PodHost {
     // What is on the machine is known before the first pod is.
     await this.manager.start();
     await this.#source.start();
+    await Promise.all([this.#streams.start(), this.#stats.start()]);
   }
 
   /** The pods go on running. */
   async stop(): Promise<void> {
+    await Promise.all([this.#streams.stop(), this.#stats.stop()]);
     await this.#source.stop();
     await this.manager.stop();
     await Promise.race([this.#events.idle(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Pipe } from '@roundsman/bus';
 
 /** All that comes, to one channel of the pipe, no faster than the other side takes it. Rejects when either breaks. */
@@ -6,10 +5,12 @@ export async function copyDown(source: AsyncIterable<Uint8Array | string>, pipe:
   for await (const chunk of source) await pipe.write(channel, typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
 }
 
-/** Waits until there is room for more. What nobody reads any more is dropped. */
-export async function put(target: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
-  if (!target.writable || target.write(bytes)) return;
-  await Promise.race([once(target, 'drain'), once(target, 'close')]).catch(() => undefined);
+/** Resolves when it has been taken. What nobody reads any more is dropped: its reader's end is told elsewhere. */
+export function put(target: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (target.writable) target.write(bytes, () => resolve());
+    else resolve();
+  });
 }
 
 /** What comes up, until the pipe ends from whichever side. Never rejects: how a pipe ended is its own affair. */

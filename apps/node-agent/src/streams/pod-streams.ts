@@ -83,15 +83,19 @@ export class PodStreams {
   async #forward(podUid: string, number: number, signal: AbortSignal): Promise<Carry> {
     const socket = await this.#runtime.connect(podUid, number, signal);
     return async (pipe) => {
-      const up = takeUp(pipe, async (channel, bytes) => {
-        if (channel !== port.up) return;
-        if (bytes === 'end') socket.end();
-        else await put(socket, bytes);
+      const saidAll = new Promise<void>((resolve) => {
+        const up = takeUp(pipe, async (channel, bytes) => {
+          if (channel !== port.up) return;
+          if (bytes !== 'end') return put(socket, bytes);
+          socket.end();
+          resolve();
+        });
+        void up.then(resolve);
       });
       await copyDown(socket as AsyncIterable<Uint8Array>, pipe, port.down);
       await pipe.end(port.down);
       // The other side may still have something to say, which the pod may still hear.
-      await up;
+      await saidAll;
     };
   }
 }

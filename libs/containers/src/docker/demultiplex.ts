@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 
 /** Frames of Docker's streams without a terminal: stream (1 stdout, 2 stderr), three zeros, length in four bytes. */
@@ -55,8 +54,8 @@ export function split(source: Readable): { readonly stdout: Readable; readonly s
   return { stdout, stderr };
 }
 
-async function write(target: Writable, bytes: Buffer): Promise<void> {
-  if (target.destroyed) throw new Error('nobody reads this output any more');
-  if (target.write(bytes)) return;
-  await Promise.race([once(target, 'drain'), once(target, 'close')]);
-}
+/** Resolves when it has been taken; rejects when nobody reads any more. */
+const write = (target: Writable, bytes: Buffer): Promise<void> =>
+  new Promise((resolve, reject) => {
+    target.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
