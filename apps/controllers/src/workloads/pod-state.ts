@@ -1,5 +1,4 @@
 import { isPodReady, podConditionOf, type Pod } from '@roundsman/api';
-export { isPodActive as isActive, isPodReady as isReady } from '@roundsman/api';
 
 /** Since when it is ready; undefined when it is not. Milliseconds since the epoch. */
 export function readySinceMs(pod: Pod): number | undefined {
