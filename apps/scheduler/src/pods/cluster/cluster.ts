@@ -13,30 +13,13 @@ export interface PlacedClass {
 export interface Cluster {
   readonly nodes: readonly NodeInfo[];
   readonly node: (name: string) => NodeInfo | undefined;
-  /** Of every pod that has a node; a class may come more than once. */
+  /** Of every pod that has a node. */
   readonly classes: () => Iterable<PlacedClass>;
   /** Of these, those with rules of their own about other pods. */
   readonly classesWithRules: () => Iterable<PlacedClass>;
   readonly namespaceLabels: (namespace: string) => Labels;
   /** Which pods the pod should be spread from unless it says so itself: those of its ReplicaSet or StatefulSet. */
   readonly ownPods: (pod: PodInfo) => LabelCondition | undefined;
-}
-
-/** The cluster with one node as it would be. */
-export function withNode(cluster: Cluster, changed: NodeInfo): Cluster {
-  const { name } = changed;
-  function* replaced(classes: Iterable<PlacedClass>, isWanted: (one: PodClass) => boolean): Iterable<PlacedClass> {
-    for (const placed of classes) yield placed.nodes.has(name) ? { class: placed.class, nodes: new Map([...placed.nodes].filter(([node]) => node !== name)) } : placed;
-    for (const pod of changed.pods.values()) if (isWanted(pod.class)) yield { class: pod.class, nodes: new Map([[name, 1]]) };
-  }
-  return {
-    nodes: cluster.nodes.map((node) => (node.name === name ? changed : node)),
-    node: (wanted) => (wanted === name ? changed : cluster.node(wanted)),
-    classes: () => replaced(cluster.classes(), () => true),
-    classesWithRules: () => replaced(cluster.classesWithRules(), ({ hasRules }) => hasRules),
-    namespaceLabels: cluster.namespaceLabels,
-    ownPods: cluster.ownPods,
-  };
 }
 
 /** How many pods of the wanted classes are on each node, by its name; nodes without any are left out. */
@@ -46,4 +29,12 @@ export function countPods(cluster: Cluster, isWanted: (one: PodClass) => boolean
     if (isWanted(one)) for (const [name, pods] of nodes) counts.set(name, (counts.get(name) ?? 0) + pods);
   }
   return counts;
+}
+
+/** How many more pods of the wanted classes a node has than the cluster knows of: something may be tried on it. */
+export function triedPods(cluster: Cluster, node: NodeInfo, isWanted: (one: PodClass) => boolean): number {
+  const known = cluster.node(node.name);
+  if (known === node) return 0;
+  const count = (pods: Iterable<PodInfo>): number => [...pods].filter((pod) => isWanted(pod.class)).length;
+  return count(node.pods.values()) - count(known?.pods.values() ?? []);
 }

@@ -1,4 +1,4 @@
-import { withNode, type Cluster } from '../cluster/cluster.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { filters } from '../filters/all.ts';
@@ -39,7 +39,7 @@ export function decide(pod: PodInfo, cluster: Cluster, { nominated, random }: De
   return node === undefined ? { refusals } : { node };
 }
 
-/** Whether the pod fits on a node, also beside the pods that room is made for. */
+/** Whether the pod fits on a node (which may be a copy to try something on), also beside the pods that room is made for. */
 export function fitness(pod: PodInfo, cluster: Cluster, nominated: DecideOptions['nominated']): (node: NodeInfo) => Refused | undefined {
   const check = checkAll(pod, cluster);
   return (node) => {
@@ -49,7 +49,7 @@ export function fitness(pod: PodInfo, cluster: Cluster, nominated: DecideOptions
     if (coming.length === 0) return undefined;
     const later = node.copy();
     for (const one of coming) later.add(one);
-    return checkAll(pod, withNode(cluster, later))(later);
+    return check(later);
   };
 }
 

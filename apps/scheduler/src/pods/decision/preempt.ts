@@ -1,5 +1,5 @@
 import { isPodTerminating, podConditionOf, type PodDisruptionBudget } from '@roundsman/api';
-import { withNode, type Cluster } from '../cluster/cluster.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { fitness, type DecideOptions, type Refusals } from './decide.ts';
@@ -28,6 +28,7 @@ interface Candidate extends Eviction {
 export function preempt(pod: PodInfo, cluster: Cluster, refusals: Refusals, { budgets, nominated }: PreemptOptions): Preemption {
   if (pod.pod.spec.preemptionPolicy === 'Never') return { why: 'not eligible due to preemptionPolicy=Never.', waits: false };
   if (waitsForVictims(pod, cluster, refusals)) return { why: 'not eligible due to a terminating pod on the nominated node.', waits: true };
+  const fits = fitness(pod, cluster, nominated);
   const candidates: Candidate[] = [];
   const reasons: (readonly string[])[] = [];
   for (const node of cluster.nodes) {
@@ -35,7 +36,7 @@ export function preempt(pod: PodInfo, cluster: Cluster, refusals: Refusals, { bu
       reasons.push(['Preemption is not helpful for scheduling']);
       continue;
     }
-    const found = victimsOn(node, pod, cluster, { budgets, nominated });
+    const found = victimsOn(node, pod, fits, budgets);
     if ('reasons' in found) reasons.push(found.reasons);
     else candidates.push(found);
   }
@@ -58,18 +59,17 @@ function endsByPreemption({ pod }: PodInfo): boolean {
 }
 
 /** All less important pods are taken away; then as many as possible are spared, those beyond a budget and the important ones first. */
-function victimsOn(node: NodeInfo, pod: PodInfo, cluster: Cluster, { budgets, nominated }: PreemptOptions): Candidate | { reasons: readonly string[] } {
+function victimsOn(node: NodeInfo, pod: PodInfo, fits: ReturnType<typeof fitness>, budgets: readonly PodDisruptionBudget[]): Candidate | { reasons: readonly string[] } {
   const lower = [...node.pods.values()].filter(({ priority }) => priority < pod.priority).sort(byImportance);
   if (lower.length === 0) return { reasons: ['No preemption victims found for incoming pod'] };
   const trial = node.copy();
   for (const { uid } of lower) trial.remove(uid);
-  const refused = (): readonly string[] | undefined => fitness(pod, withNode(cluster, trial), nominated)(trial)?.reasons;
-  const reasons = refused();
-  if (reasons !== undefined) return { reasons };
+  const refused = fits(trial);
+  if (refused !== undefined) return { reasons: refused.reasons };
   const { beyond, within } = splitByBudget(lower, budgets);
   const spared = (victim: PodInfo): boolean => {
     trial.add(victim);
-    if (refused() === undefined) return true;
+    if (fits(trial) === undefined) return true;
     trial.remove(victim.uid);
     return false;
   };

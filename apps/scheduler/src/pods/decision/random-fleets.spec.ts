@@ -139,6 +139,32 @@ describe('on random fleets', () => {
     );
   });
 
+  it('a trial on a copy of a node says what the cluster would say if it were so', () => {
+    fc.assert(
+      fc.property(fc.array(nodeParts, { minLength: 1, maxLength: 5 }), fc.array(podParts, { minLength: 1, maxLength: 15 }), podParts, fc.array(podParts, { maxLength: 2 }), fc.nat(4), fc.nat(0xffff), (nodes, wishes, wish, coming, index, gone) => {
+        const state = new ClusterState(cluster([]));
+        nodes.forEach((parts, at) => state.setNode(makeNode(at, parts)));
+        wishes.forEach((one, at) => {
+          const there = makePod(at, { ...one, near: undefined });
+          const { node: chosen } = decide(there, state, { nominated: state.nominatedOn, random: () => 0 });
+          if (chosen !== undefined) state.place(there, chosen.name);
+        });
+        const pod = makePod(99, wish);
+        const on = state.nodes[index % state.nodes.length]!;
+        const going = [...on.pods.values()].filter((_, bit) => (gone >> bit) % 2 === 1);
+        const arriving = coming.map((one, at) => makePod(50 + at, one));
+        const trial = on.copy();
+        for (const { uid } of going) trial.remove(uid);
+        for (const one of arriving) trial.add(one);
+        const said = fitness(pod, state, state.nominatedOn)(trial)?.reasons;
+        for (const { uid } of going) state.remove(uid);
+        for (const one of arriving) state.place(one, on.name);
+        expect(said).toEqual(fitness(pod, state, state.nominatedOn)(state.nodes.find(({ name }) => name === on.name)!)?.reasons);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('whoever has to go is less important, is needed, and is enough', () => {
     fc.assert(
       fc.property(fc.array(nodeParts, { minLength: 1, maxLength: 4 }), fc.array(podParts, { minLength: 1, maxLength: 20 }), podParts, (nodes, wishes, wish) => {

@@ -9,6 +9,7 @@ export interface Refusal {
   readonly preemptible: boolean;
 }
 
+/** The node may be a copy of the one in the cluster on which pods were put or taken away for trial; then it counts as it is given. */
 export type NodeCheck = (node: NodeInfo) => Refusal | undefined;
 
 /** Something that happened and may let a pod be placed that could not. */

@@ -1,4 +1,5 @@
-import { countPods, type Cluster } from '../cluster/cluster.ts';
+import { countPods, triedPods, type Cluster } from '../cluster/cluster.ts';
+import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { labelOf } from '../rules/label-selector.ts';
 import { isAbout, type AffinityTerm } from '../rules/pod-affinity.ts';
@@ -15,21 +16,37 @@ export const interPodAffinity: Filter = {
   helpedBy: ['node-added', 'node-labels', 'pod-placed', 'pod-labels', 'pod-gone', 'namespace-labels'],
   prepare: (pod, cluster) => {
     const { requiredNear: near, requiredApart: apart } = pod.class.rules;
-    const repelled = repelledDomains(pod, cluster);
-    if (near.length === 0 && apart.length === 0 && repelled.empty) return undefined;
+    const { namespaceLabels } = cluster;
     // A pod counts for nearness when it fits all terms.
-    const friends = near.length === 0 ? new DomainCounts() : domainsOf(near, cluster, (one) => near.every((term) => isAbout(term, one, cluster.namespaceLabels)));
-    // The first of a group that wants to be together has nobody to be near to.
-    const first = friends.empty && near.every((term) => isAbout(term, pod, cluster.namespaceLabels));
-    const foes = apart.map((term) => ({ term, counts: domainsOf([term], cluster, (one) => isAbout(term, one, cluster.namespaceLabels)) }));
+    const isFriend = (one: Other): boolean => near.every((term) => isAbout(term, one, namespaceLabels));
+    const friends = near.length === 0 ? new DomainCounts() : domainsOf(near, cluster, isFriend);
+    const allFriends = friends.total;
+    const foes = apart.map((term) => {
+      const isFoe = (one: Other): boolean => isAbout(term, one, namespaceLabels);
+      return { topologyKey: term.topologyKey, isFoe, counts: domainsOf([term], cluster, isFoe) };
+    });
+    const repelled = repelledDomains(pod, cluster);
+
+    const isNear = (node: NodeInfo): boolean => {
+      const tried = triedPods(cluster, node, isFriend);
+      // The first of a group that wants to be together has nobody to be near to.
+      if (allFriends + tried * near.length === 0 && isFriend(pod)) return true;
+      return near.every(({ topologyKey }) => friends.of(node, topologyKey) + tried > 0);
+    };
     return (node) => {
-      if (near.some(({ topologyKey }) => labelOf(node.labels, topologyKey) === undefined)) return notNear;
-      if (!first && near.some(({ topologyKey }) => friends.of(node, topologyKey) === 0)) return notNear;
-      if (foes.some(({ term, counts }) => counts.of(node, term.topologyKey) > 0)) return notApart;
-      return repelled.keys.some((key) => repelled.of(node, key) > 0) ? unwelcome : undefined;
+      const has = (key: string): boolean => labelOf(node.labels, key) !== undefined;
+      if (near.length > 0 && !(near.every(({ topologyKey }) => has(topologyKey)) && isNear(node))) return notNear;
+      if (foes.some(({ topologyKey, isFoe, counts }) => has(topologyKey) && counts.of(node, topologyKey) + triedPods(cluster, node, isFoe) > 0)) return notApart;
+      const known = cluster.node(node.name);
+      if (known === node) return repelled.keys.some((key) => repelled.of(node, key) > 0) ? unwelcome : undefined;
+      const tried = repelling(pod, node, namespaceLabels);
+      const before = known === undefined ? new Map<string, number>() : repelling(pod, known, namespaceLabels);
+      return [...new Set([...repelled.keys, ...tried.keys()])].some((key) => has(key) && repelled.of(node, key) + (tried.get(key) ?? 0) - (before.get(key) ?? 0) > 0) ? unwelcome : undefined;
     };
   },
 };
+
+type Other = Pick<PodInfo, 'namespace' | 'labels'>;
 
 /** How many wanted pods there are in each domain of these terms; domains without any are left out. */
 function domainsOf(terms: readonly AffinityTerm[], cluster: Cluster, wanted: Parameters<typeof countPods>[1]): DomainCounts {
@@ -52,6 +69,15 @@ function repelledDomains(pod: PodInfo, cluster: Cluster): DomainCounts {
         if (node !== undefined) counts.add(node, term.topologyKey, pods);
       }
     }
+  }
+  return counts;
+}
+
+/** By topology key, how many terms of pods on this node want to be apart from such a pod. */
+function repelling(pod: PodInfo, { pods }: NodeInfo, namespaceLabels: Cluster['namespaceLabels']): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const other of pods.values()) {
+    for (const term of other.class.rules.requiredApart) if (isAbout(term, pod, namespaceLabels)) counts.set(term.topologyKey, (counts.get(term.topologyKey) ?? 0) + 1);
   }
   return counts;
 }

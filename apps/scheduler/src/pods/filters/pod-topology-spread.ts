@@ -1,5 +1,6 @@
-import { countPods, type Cluster } from '../cluster/cluster.ts';
-import type { PodInfo } from '../cluster/pod-info.ts';
+import { countPods, triedPods, type Cluster } from '../cluster/cluster.ts';
+import type { NodeInfo } from '../cluster/node-info.ts';
+import type { PodClass, PodInfo } from '../cluster/pod-info.ts';
 import { labelOf } from '../rules/label-selector.ts';
 import { hasAllTopologies, spreadConstraintsOf, type SpreadConstraint } from '../rules/spread-constraints.ts';
 import { DomainCounts } from '../rules/topology.ts';
@@ -16,24 +17,32 @@ export const podTopologySpread: Filter = {
   prepare: (pod, cluster) => {
     const constraints = spreadConstraintsOf(pod, 'DoNotSchedule');
     if (constraints.length === 0) return undefined;
-    const limits = constraints.map((constraint) => limit(constraint, constraints, pod, cluster));
+    const limits = constraints.map((constraint) => ({ topologyKey: constraint.topologyKey, isEven: evenness(constraint, constraints, pod, cluster) }));
     return (node) => {
-      for (const { topologyKey, counts, most } of limits) {
+      for (const { topologyKey, isEven } of limits) {
         if (labelOf(node.labels, topologyKey) === undefined) return unlabeled;
-        if (counts.of(node, topologyKey) > most) return uneven;
+        if (!isEven(node)) return uneven;
       }
       return undefined;
     };
   },
 };
 
-/** How many matching pods a domain may hold already, and how many each holds. */
-function limit(constraint: SpreadConstraint, all: readonly SpreadConstraint[], pod: PodInfo, cluster: Cluster): { topologyKey: string; counts: DomainCounts; most: number } {
+function evenness(constraint: SpreadConstraint, all: readonly SpreadConstraint[], pod: PodInfo, cluster: Cluster): (node: NodeInfo) => boolean {
   const { topologyKey, maxSkew, minDomains, labels } = constraint;
+  const isMatching = (one: PodClass): boolean => one.namespace === pod.namespace && !one.terminating && labels(one.labels);
   const counts = new DomainCounts();
-  const matching = countPods(cluster, (one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
+  const matching = countPods(cluster, isMatching);
   for (const node of cluster.nodes) if (hasAllTopologies(node, all) && constraint.counts(node)) counts.add(node, topologyKey, matching.get(node.name) ?? 0);
-  const domains = [...counts.domains(topologyKey).values()];
-  const emptiest = domains.length < minDomains ? 0 : Math.min(...domains);
-  return { topologyKey, counts, most: maxSkew + emptiest - (labels(pod.labels) ? 1 : 0) };
+  const domains = counts.domains(topologyKey);
+  const emptiest = (pods: Iterable<number>): number => (domains.size < minDomains ? 0 : Math.min(...pods));
+  const known = emptiest(domains.values());
+  const itself = labels(pod.labels) ? 1 : 0;
+  return (node) => {
+    const tried = hasAllTopologies(node, all) && constraint.counts(node) ? triedPods(cluster, node, isMatching) : 0;
+    const here = counts.of(node, topologyKey) + tried;
+    const own = labelOf(node.labels, topologyKey);
+    const least = tried === 0 ? known : emptiest([...domains].map(([domain, pods]) => (domain === own ? here : pods)));
+    return here + itself - least <= maxSkew;
+  };
 }

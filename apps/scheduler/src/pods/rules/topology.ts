@@ -30,6 +30,13 @@ export class DomainCounts {
     return [...this.#counts.keys()];
   }
 
+  /** Over all domains and topology keys. */
+  get total(): number {
+    let total = 0;
+    for (const counts of this.#counts.values()) for (const amount of counts.values()) total += amount;
+    return total;
+  }
+
   get empty(): boolean {
     return this.#counts.size === 0;
   }
