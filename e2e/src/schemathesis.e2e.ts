@@ -32,11 +32,17 @@ interface Report {
   readonly failures: readonly { readonly type: string; readonly title: string; readonly operations: readonly string[] }[];
 }
 
-const documents = ['api/v1', 'apis/roundsman.io/v1', 'apis/kdoctor.io/v1beta1', 'apis/system.kdoctor.io/v1beta1', 'apis/authorization.k8s.io/v1', 'apis/authentication.k8s.io/v1'];
+const documents = [
+  'api/v1', 'apis/apps/v1', 'apis/batch/v1', 'apis/coordination.k8s.io/v1', 'apis/metrics.k8s.io/v1beta1', 'apis/policy/v1', 'apis/scheduling.k8s.io/v1',
+  'apis/roundsman.io/v1', 'apis/kdoctor.io/v1beta1', 'apis/system.kdoctor.io/v1beta1', 'apis/authorization.k8s.io/v1', 'apis/authentication.k8s.io/v1',
+];
 /** One object of each kind that a person may write, so that more than 404s is met. */
 const objects = [
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'fuzz' } },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'fuzz' } },
+  { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'fuzz' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+  { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'fuzz' }, spec: { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } } } },
+  { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'fuzz' }, spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } } },
   { apiVersion: 'roundsman.io/v1', kind: 'NetReach', metadata: { name: 'fuzz' }, spec: {} },
   { apiVersion: 'roundsman.io/v1', kind: 'AppHttpHealthy', metadata: { name: 'fuzz' }, spec: { target: { host: 'http://127.0.0.1:1' } } },
   { apiVersion: 'roundsman.io/v1', kind: 'NetDNS', metadata: { name: 'fuzz' }, spec: { target: { targetUser: { server: '127.0.0.1' } } } },
@@ -61,7 +67,7 @@ describe('OpenAPI documents', () => {
     const { text } = await cluster.http(`/openapi/v3/${path}`);
     const file = cluster.file(`${path.replaceAll('/', '_')}.json`, text);
     const report = join(cluster.folder, 'report.json');
-    const seconds = Math.ceil((budgetSeconds * text.length) / 500_000) + 3;
+    const seconds = Math.ceil((budgetSeconds * text.length) / 500_000) + 8;
     const args = ['run', file, '--url', cluster.url, '--header', `Authorization: Bearer ${cluster.token}`, '--phases', 'examples,coverage,fuzzing', '--max-examples', '10', '--max-time', String(seconds), '--seed', '1', '--workers', '1'];
     const { output } = await run([...args, '--continue-on-failure', '--no-shrink', '--exclude-checks', leftOut.join(','), '--report-json-path', report], cluster.folder, (seconds + 60) * 1000);
     const found = existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Report) : undefined;

@@ -48,7 +48,7 @@ export class PodStreams {
         ]);
     const pipe = await pipeTo(this.#bus, pod, purpose);
     try {
-      await runRemoteCommand(pipe, await accept());
+      await runRemoteCommand(pipe, await accept(), kind);
     } catch (error) {
       pipe.abort('the client went away');
       throw error;

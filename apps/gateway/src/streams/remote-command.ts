@@ -7,7 +7,7 @@ const sizeChannel = 4;
 const sizeSchema = z.object({ Width: z.number().int().min(0).max(65_535), Height: z.number().int().min(0).max(65_535) });
 
 /** Carries exec and attach between a client and the agent until either is done, and tells the client how it ended. Never rejects. */
-export async function runRemoteCommand(pipe: Pipe, client: Client): Promise<void> {
+export async function runRemoteCommand(pipe: Pipe, client: Client, kind: 'exec' | 'attach'): Promise<void> {
   void carryUp(client, pipe).then(
     () => pipe.abort('the client went away'),
     () => pipe.abort('the client went away'),
@@ -20,7 +20,9 @@ export async function runRemoteCommand(pipe: Pipe, client: Client): Promise<void
     // The client has gone, or the pipe broke: its ending says which.
     pipe.abort('the client went away');
   }
-  await client.finish(endingOf(await pipe.closed)).catch(() => client.destroy());
+  const { exitCode, ...ending } = await pipe.closed;
+  // How the program of a container ended is for its status to say: who attached has seen its end, and that is a success.
+  await client.finish(endingOf(kind === 'exec' && exitCode !== undefined ? { ...ending, exitCode } : ending)).catch(() => client.destroy());
 }
 
 async function carryUp(client: Client, pipe: Pipe): Promise<void> {
