@@ -1,7 +1,7 @@
 import { countPods, type Cluster } from '../cluster/cluster.ts';
 import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
-import { labelOf } from '../rules/label-selector.ts';
+import { labelOf, type LabelCondition } from '../rules/label-selector.ts';
 import { requiredNodes } from '../rules/node-selector.ts';
 import { hasAllTopologies, spreadConstraintsOf, type SpreadConstraint } from '../rules/spread-constraints.ts';
 import { DomainCounts } from '../rules/topology.ts';
@@ -25,8 +25,12 @@ export const preferredSpread: Score = {
     // Nodes without a label of the pod's own constraints come last; without one of the defaults, only that one does not count.
     const scored = nodes.map((node) => !own || hasAllTopologies(node, constraints));
     const sums = new Float64Array(nodes.length);
+    const counts = new Map<LabelCondition, ReadonlyMap<string, number>>();
     for (const constraint of constraints) {
-      const crowds = crowdsOf(constraint, pod, nodes.filter((_, index) => scored[index]), own ? constraints : [], cluster);
+      const { labels } = constraint;
+      const matching = counts.get(labels) ?? countPods(cluster, (one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
+      counts.set(labels, matching);
+      const crowds = crowdsOf(constraint, matching, nodes.filter((_, index) => scored[index]), own ? constraints : [], cluster);
       nodes.forEach((node, index) => {
         if (scored[index] && labelOf(node.labels, constraint.topologyKey) !== undefined) sums[index] = (sums[index] ?? 0) + crowds(node);
       });
@@ -49,8 +53,7 @@ function defaultConstraints(pod: PodInfo, cluster: Cluster): SpreadConstraint[] 
  * How crowded the domain of a node is: its matching pods, times the logarithm of the number of domains (so that few large domains do not
  * outweigh many small ones), and maxSkew - 1, which waters differences down.
  */
-function crowdsOf({ topologyKey, maxSkew, labels, counts }: SpreadConstraint, pod: PodInfo, nodes: readonly NodeInfo[], all: readonly SpreadConstraint[], cluster: Cluster): (node: NodeInfo) => number {
-  const matching = countPods(cluster, (one) => one.namespace === pod.namespace && !one.terminating && labels(one.labels));
+function crowdsOf({ topologyKey, maxSkew, counts }: SpreadConstraint, matching: ReadonlyMap<string, number>, nodes: readonly NodeInfo[], all: readonly SpreadConstraint[], cluster: Cluster): (node: NodeInfo) => number {
   if (topologyKey === hostname) {
     const weight = Math.log(nodes.length + 2);
     return (node) => (matching.get(node.name) ?? 0) * weight + maxSkew - 1;
