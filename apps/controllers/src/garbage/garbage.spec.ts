@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubeObject, Pod } from '@roundsman/api';
+import type { KubeObject } from '@roundsman/api';
 import { TestCluster } from '../testing/cluster.ts';
-import { surplusEnded } from './pod-garbage.ts';
 
 let cluster: TestCluster;
 beforeAll(async () => {
@@ -116,16 +115,5 @@ describe('garbage collection', () => {
     await remove('owner');
     await cluster.startControllers();
     await gone('child');
-  });
-});
-
-describe('pods nobody else removes', () => {
-  const ended = (name: string, age: number, reason?: string): Pod =>
-    ({ metadata: { name, creationTimestamp: new Date(Date.UTC(2026, 0, 1) - age * 1000).toISOString() }, status: { phase: 'Failed', reason } }) as unknown as Pod;
-
-  it('are the evicted and then the oldest of those that have ended, beyond what is kept', () => {
-    const running = { metadata: { name: 'running', creationTimestamp: '2020-01-01T00:00:00Z' }, status: { phase: 'Running' } } as unknown as Pod;
-    expect(surplusEnded([ended('young', 1), ended('old', 9), ended('evicted', 5, 'Evicted'), running], 1).map(({ metadata }) => metadata.name)).toEqual(['evicted', 'old']);
-    expect(surplusEnded([ended('a', 1)], 1)).toEqual([]);
   });
 });

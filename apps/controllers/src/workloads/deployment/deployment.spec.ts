@@ -153,4 +153,18 @@ describe('a deployment', () => {
     await complete('web', 1);
     await cluster.until(async () => expect((await sets()).map(revision)).toEqual([3, 4]));
   });
+
+  it('takes another name when that of its replica set is somebody else\'s', async () => {
+    await deploy('web', 1);
+    await complete('web', 1);
+    const [{ metadata: { name } }] = (await sets()) as [ReplicaSet];
+    await cluster.delete('deployments.apps', 'web');
+    await cluster.until(async () => expect([...(await sets()), ...(await cluster.list('pods'))]).toEqual([]));
+    const other = { app: 'other' };
+    await cluster.create<ReplicaSet>({ apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name }, spec: { replicas: 0, selector: { matchLabels: other }, template: { metadata: { labels: other }, spec: { containers: [{ name: 'c', image: 'x' }] } } } });
+    await deploy('web', 1);
+    expect((await complete('web', 1)).status?.collisionCount).toBe(1);
+    expect((await sets()).map((set) => set.metadata.name)).toEqual(expect.arrayContaining([name, expect.not.stringMatching(name)]));
+    await cluster.delete('replicasets.apps', name);
+  });
 });
