@@ -52,7 +52,7 @@ export function managersOf(object: JsonObject | undefined): Manager[] {
 }
 
 export function setManagers(object: JsonObject, managers: readonly Manager[]): void {
-  const kept = managers.filter(({ fields }) => fields.size > 0);
+  const kept = managers.filter(({ fields }) => fields.size > 0).sort(inOrder);
   const metadata = object['metadata'] as JsonObject;
   if (kept.length === 0) delete metadata['managedFields'];
   else {
@@ -66,6 +66,12 @@ export function setManagers(object: JsonObject, managers: readonly Manager[]): v
       ...(time === undefined ? {} : { time }),
     }));
   }
+}
+
+/** As Kubernetes keeps them: those who apply first, then by time, then by name. */
+function inOrder(a: Manager, b: Manager): number {
+  const key = ({ operation, time, manager, apiVersion, subresource }: Manager): string => [operation, time ?? '', manager, apiVersion, subresource ?? ''].join('\n');
+  return key(a) < key(b) ? -1 : 1;
 }
 
 export const isSame = (entry: Manager, writer: Writer, operation: Manager['operation']): boolean =>

@@ -138,7 +138,7 @@ describe('what is refused', () => {
   });
   it.each([
     [{ containers: [{ ...container, resources: { limits: { cpu: '1x' } } }] }, 'spec.containers[0].resources.limits.cpu: Invalid value: "1x": quantities must match the regular expression'],
-    [{ containers: [container], restartPolicy: 'Sometimes' }, 'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"'],
+    [{ containers: [container], restartPolicy: 'Sometimes' }, 'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"'],
     [{ containers: [{ image: 'x' }] }, 'spec.containers[0].name: Required value'],
     [{ containers: [container], volumes: [{ name: 'v', hostPath: '/dir' }] }, 'spec.volumes[0].hostPath: Invalid value: "/dir": must be of type object; write it as hostPath: {path: "/dir"}'],
     [{ containers: [{ ...container, ports: [{ containerPort: 'http' }] }] }, 'spec.containers[0].ports[0].containerPort: Invalid value: "http": must be of type'],

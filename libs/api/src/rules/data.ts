@@ -14,7 +14,7 @@ export function dataRules(object: KubeObject, old: KubeObject | undefined, membe
   for (const member of members) {
     for (const [key, value] of Object.entries((body[member] ?? {}) as Record<string, string>)) {
       if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key) || key === '.' || key === '..' || key.startsWith('...')) {
-        found.causes.push(invalidValue(member, key, "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"));
+        found.causes.push(invalidValue(`${member}[${key}]`, key, "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"));
       }
       bytes += Buffer.byteLength(value);
     }

@@ -14,7 +14,7 @@ const schema = core('PodSpec', 'What a pod is made of and where it may run', {
   initContainers: z.array(containerSchema).optional().describe('Run one after the other, each to its end, before the containers start'),
   ephemeralContainers: z.array(ephemeralContainerSchema).optional().describe('Added to look into the running pod'),
   volumes: z.array(volumeSchema).optional().describe('Files that its containers can be shown'),
-  restartPolicy: z.enum(['Always', 'Never', 'OnFailure']).default('Always').describe('When ended containers are started again'),
+  restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always').describe('When ended containers are started again'),
   terminationGracePeriodSeconds: z.number().int().default(30).describe('Seconds it may take to end'),
   activeDeadlineSeconds: whole('Seconds after which it is ended as failed'),
   dnsPolicy: z.enum(['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None']).default('ClusterFirst').describe('Where names are resolved'),
