@@ -1,8 +1,10 @@
+import type { Condition } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import { namespaceSweeper } from './admission/deletion.ts';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { WriteReply } from './group-commit.ts';
+import { conditionsOf } from './namespace-remains.ts';
 import type { State } from './state.ts';
 
 type Submit = (write: WriteRequest) => Promise<WriteReply>;
@@ -13,6 +15,8 @@ const request = (write: Draft): WriteRequest => ({ fieldValidation: 'Strict', dr
 const pageSize = 512;
 /** Milliseconds before the next try when not one deletion of a page was taken. */
 const retryMs = 500;
+/** Milliseconds after which a namespace that is still there says why. */
+const explainMs = 1_000;
 
 /** Empties namespaces that were deleted, page by page, and removes them once nothing is left in them. */
 export class NamespaceSweep {
@@ -23,6 +27,7 @@ export class NamespaceSweep {
   readonly #emptying = new Set<string>();
   /** Touched while it was being emptied: look once more. */
   readonly #again = new Set<string>();
+  readonly #explaining = new Map<string, NodeJS.Timeout>();
   readonly #stop = new AbortController();
 
   constructor(state: State, submit: Submit, log: Logger) {
@@ -41,6 +46,7 @@ export class NamespaceSweep {
   /** Begins nothing more. */
   stop(): void {
     this.#stop.abort();
+    for (const timer of this.#explaining.values()) clearTimeout(timer);
   }
 
   /** Looks at committed changes: a namespace that ends, or the last object of one. */
@@ -77,6 +83,32 @@ export class NamespaceSweep {
     }
     this.#emptying.delete(name);
     if (this.#state.get('namespaces', undefined, name) === undefined) this.#terminating.delete(name);
+    else this.#explainSoon(name);
+  }
+
+  /** Once for many changes: a namespace with many pods loses them one by one. */
+  #explainSoon(name: string): void {
+    if (this.#explaining.has(name) || this.#stop.signal.aborted) return;
+    const timer = setTimeout(() => {
+      this.#explaining.delete(name);
+      void this.#explain(name);
+    }, explainMs);
+    timer.unref();
+    this.#explaining.set(name, timer);
+  }
+
+  /** Writes into its status what is left in it. */
+  async #explain(name: string): Promise<void> {
+    const namespace = this.#state.get('namespaces', undefined, name);
+    if (namespace === undefined) return;
+    const status = (namespace.status ?? {}) as { conditions?: Condition[] };
+    const conditions = conditionsOf([...this.#state.inNamespace(name)], status.conditions ?? [], Date.now());
+    try {
+      await this.#submit(request({ operation: 'updateStatus', resource: 'namespaces', namespace: undefined, name, object: { status: { ...status, conditions } } }));
+    } catch (error) {
+      // Gone meanwhile, or this intake no longer leads; the next one looks again.
+      this.#log.debug({ namespace: name, err: error as Error }, 'telling what is left in a namespace');
+    }
   }
 
   /** What can be deleted next: objects that are not being deleted already, then the namespace itself. */

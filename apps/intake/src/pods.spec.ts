@@ -142,6 +142,11 @@ describe('deletion', () => {
     const pod = await write({ operation: 'create', resource: 'pods', namespace: 'shop', object: { metadata: { name: 'p' }, spec: { nodeName: 'n1', containers: [container] } } });
     await write({ operation: 'delete', resource: 'namespaces', name: 'shop' });
     await eventually(async () => expect((await podNamed('p'))?.metadata.deletionGracePeriodSeconds).toBe(30));
+    await eventually(async () =>
+      expect(await store.get('namespaces', undefined, 'shop')).toMatchObject({
+        status: { phase: 'Terminating', conditions: expect.arrayContaining([expect.objectContaining({ type: 'NamespaceContentRemaining', status: 'True', message: 'Some resources are remaining: pods. has 1 resource instances' })]) },
+      }),
+    );
     await agent.request(messages.nodeWrite, { node: 'n1' }, { operation: 'podGone', namespace: 'shop', name: 'p', uid: pod.metadata.uid });
     await eventually(async () => expect(await store.get('namespaces', undefined, 'shop')).toBeUndefined());
   });

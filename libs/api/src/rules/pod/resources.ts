@@ -21,7 +21,8 @@ export function resourceCauses({ limits = {}, requests = {} }: ResourceRequireme
       if (!isOvercommitted(name)) causes.push(required(`${field}.limits`, 'Limit must be set for non overcommitable resources'));
       continue;
     }
-    const order = compareQuantities(request, limit);
+    // Both in canonical form: equal amounts read alike, mostly.
+    const order = request === limit ? 0 : compareQuantities(request, limit);
     if (order !== 0 && !isOvercommitted(name)) causes.push(invalidValue(`${field}.requests`, request, `must be equal to ${name} limit of ${limit}`));
     else if (order > 0) causes.push(invalidValue(`${field}.requests`, request, `must be less than or equal to ${name} limit of ${limit}`));
   }
@@ -36,7 +37,7 @@ function amountCauses(name: string, amount: string, field: string): Cause[] {
   if (problem === undefined && !isDomained(name) && !standard.has(name) && !isHugePages(name)) {
     causes.push(invalidValue(field, name, 'must be a standard resource type or fully qualified'), invalidValue(field, name, 'must be a standard resource for containers'));
   }
-  if (compareQuantities(amount, '0') < 0) causes.push(invalidValue(field, amount, 'must be greater than or equal to 0'));
+  if (amount.startsWith('-')) causes.push(invalidValue(field, amount, 'must be greater than or equal to 0'));
   if (isDomained(name) && !Number.isInteger(parseQuantity(amount))) causes.push(invalidValue(field, amount, 'must be an integer'));
   return causes;
 }

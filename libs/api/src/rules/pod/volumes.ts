@@ -3,7 +3,6 @@ import type { VolumeProjection } from '../../kinds/pod/projection.ts';
 import type { DownwardAPIVolumeFile, KeyToPath } from '../../kinds/pod/files.ts';
 import { volumeSources, type Volume } from '../../kinds/pod/volume.ts';
 import { labelProblem } from '../../names.ts';
-import { compareQuantities } from '../../quantity.ts';
 import { duplicate, forbiddenField, invalidValue, named, required } from '../causes.ts';
 import { fieldRefCauses, resourceRefCauses, volumeFields } from './environment.ts';
 
@@ -34,7 +33,7 @@ function sourceCauses(volume: Volume, at: string): Cause[] {
 
 function causesOfSource(volume: Volume, source: (typeof order)[number], field: string): Cause[] {
   const { emptyDir, hostPath, secret, configMap, downwardAPI, projected, nfs, persistentVolumeClaim } = volume;
-  if (source === 'emptyDir' && emptyDir?.sizeLimit !== undefined && compareQuantities(emptyDir.sizeLimit, '0') < 0) return [forbiddenField(`${field}.sizeLimit`, 'SizeLimit field must be a valid resource quantity')];
+  if (source === 'emptyDir' && emptyDir?.sizeLimit?.startsWith('-') === true) return [forbiddenField(`${field}.sizeLimit`, 'SizeLimit field must be a valid resource quantity')];
   if (source === 'hostPath' && hostPath !== undefined) return hostPath.path === '' ? [required(`${field}.path`, '')] : noBacksteps(`${field}.path`, hostPath.path);
   if (source === 'secret' && secret !== undefined) return [...needed(`${field}.secretName`, secret.secretName), ...modeCauses(`${field}.defaultMode`, secret.defaultMode), ...itemCauses(secret.items, field)];
   if (source === 'configMap' && configMap !== undefined) return [...needed(`${field}.name`, configMap.name), ...modeCauses(`${field}.defaultMode`, configMap.defaultMode), ...itemCauses(configMap.items, field)];
