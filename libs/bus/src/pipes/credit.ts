@@ -1,5 +1,9 @@
-/** What a sender may have under way: frames cost their bytes and a share for what each takes in memory, so that many small ones are bounded too. */
-export const windowCost = 1 << 20;
+/**
+ * What a sender may have under way. Enough for the full speed of a loopback; 64 MB of it waiting for one process that has stalled would make the
+ * NATS server cut that off, which takes over a hundred pipes. Frames cost their bytes and a share for what each takes in memory, so that many small ones are
+ * bounded too.
+ */
+export const windowCost = 512 << 10;
 const costPerFrame = 512;
 export const costOf = (payloadBytes: number): number => payloadBytes + costPerFrame;
 

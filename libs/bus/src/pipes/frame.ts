@@ -17,7 +17,7 @@ type FrameKind = Frame['kind'];
 const kinds: readonly FrameKind[] = ['data', 'end', 'credit', 'alive', 'close'];
 export const headerBytes = 6;
 /** Of one data frame: large enough that the cost per frame does not matter, far below NATS' own limit. */
-export const maxFramePayload = 128 << 10;
+export const maxFramePayload = 64 << 10;
 export const channelLimit = 256;
 /** Sequence numbers wrap here. */
 export const sequenceLimit = 2 ** 32;
