@@ -14,9 +14,8 @@ interface Amount {
   readonly format: QuantityFormat;
 }
 
+const million = 1_000_000n;
 const giga = 1_000_000_000n;
-/** 2^63 - 1 with no suffix, beyond which Kubernetes does not count. */
-const largest = (2n ** 63n - 1n) * giga;
 
 function read(text: string): Amount | undefined {
   const parts = form.exec(text);
@@ -24,7 +23,7 @@ function read(text: string): Amount | undefined {
   const [, sign, before = '', after = '', suffix = '', exponent] = parts;
   if (before === '' && after === '') return undefined;
   const scale = exponent === undefined ? scaleOf(suffix) : { factor: 1n, tens: Number(exponent), format: 'DecimalExponent' as const };
-  // Beyond these no amount is left that could be told from nothing or from the largest one.
+  // Nobody means that; it would only cost memory.
   if (Math.abs(scale.tens) > 400 || before.length + after.length > 400) return undefined;
   let nanos = BigInt(before + after) * scale.factor * giga;
   const tens = scale.tens - after.length;
@@ -33,7 +32,6 @@ function read(text: string): Amount | undefined {
     const divisor = 10n ** BigInt(-tens);
     nanos = (nanos + divisor - 1n) / divisor;
   }
-  if (nanos > largest) nanos = largest;
   return { nanos: sign === '-' ? -nanos : nanos, format: scale.format };
 }
 
@@ -62,7 +60,7 @@ export function parseQuantity(quantity: string | number): number {
 /** The amount in thousandths, rounded up: millicores. Throws as `parseQuantity`. */
 export function quantityMillis(quantity: string | number): number {
   const { nanos } = amountOf(quantity);
-  return Number(ceilDiv(nanos, 1_000_000n));
+  return Number(ceilDiv(nanos, million));
 }
 
 /** Below zero, zero or above as `a` is less than, equal to or more than `b`. */
@@ -99,17 +97,22 @@ function ceilDiv(value: bigint, divisor: bigint): bigint {
 }
 
 /** The same few amounts come again in every pod. */
-const known = new Map<string | number, string>();
 const mostKnown = 4096;
+function remembered(canonical: (amount: Amount) => Amount): (quantity: string | number) => string | undefined {
+  const known = new Map<string | number, string>();
+  return (quantity) => {
+    const cached = known.get(quantity);
+    if (cached !== undefined) return cached;
+    const amount = read(typeof quantity === 'number' ? plain(quantity) : quantity.trim());
+    if (amount === undefined) return undefined;
+    const text = written(canonical(amount));
+    if (known.size >= mostKnown) known.clear();
+    known.set(quantity, text);
+    return text;
+  };
+}
 
 /** The form in which Kubernetes stores a quantity: `0.5` as `500m`, `1024Mi` as `1Gi`, `1000m` as `1`. Undefined when it is none. */
-export function canonicalQuantity(quantity: string | number): string | undefined {
-  const cached = known.get(quantity);
-  if (cached !== undefined) return cached;
-  const amount = read(typeof quantity === 'number' ? plain(quantity) : quantity.trim());
-  if (amount === undefined) return undefined;
-  const canonical = written(amount);
-  if (known.size >= mostKnown) known.clear();
-  known.set(quantity, canonical);
-  return canonical;
-}
+export const canonicalQuantity = remembered((amount) => amount);
+/** The same for amounts of resources, which Kubernetes rounds up to thousandths: `1n` is `1m`. */
+export const canonicalMillis = remembered(({ nanos, format }) => ({ nanos: ceilDiv(nanos, million) * million, format }));

@@ -16,7 +16,7 @@ export const cronJob: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: cronJobSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: [

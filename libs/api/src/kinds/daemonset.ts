@@ -16,7 +16,7 @@ export const daemonSet: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: daemonSetSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: [

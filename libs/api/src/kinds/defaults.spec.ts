@@ -144,3 +144,17 @@ describe('what is refused', () => {
     [{ containers: [{ ...container, ports: [{ containerPort: 'http' }] }] }, 'spec.containers[0].ports[0].containerPort: Invalid value: "http": must be of type'],
   ])('%j', (spec, message) => expect(refusal('pods', { spec })).toContain(message));
 });
+
+describe('what is empty', () => {
+  it('is not stored where Kubernetes does not tell it from absent', () => {
+    const nothing = { hostNetwork: false, nodeSelector: {}, tolerations: [], volumes: [], hostname: '', containers: [{ ...container, args: [], env: [{ name: 'E', value: '' }], tty: false, workingDir: '', resources: { limits: {} } }] };
+    expect(read('pods', { metadata: { name: 'x', uid: 'the-uid', labels: {} }, spec: nothing })).toEqual(read('pods', { spec: { containers: [{ ...container, env: [{ name: 'E' }] }] } }));
+  });
+  it('is kept where it says something', () => {
+    const spec = { automountServiceAccountToken: false, enableServiceLinks: false, shareProcessNamespace: false, affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: {}, topologyKey: 'k' }] } }, volumes: [{ name: 'v', emptyDir: {} }] };
+    const securityContext = { privileged: false, runAsUser: 0 };
+    expect(read('pods', { spec: { ...spec, containers: [{ ...container, securityContext }] } })).toMatchObject({ spec: { ...spec, containers: [{ securityContext }] } });
+    expect(read('poddisruptionbudgets.policy', { spec: { maxUnavailable: 0, selector: {} } }).spec).toEqual({ maxUnavailable: 0, selector: {} });
+    expect(read('statefulsets.apps', { spec: { selector, template, volumeClaimTemplates: [{ metadata: { name: 'd' }, spec: { storageClassName: '' } }] } })).toMatchObject({ spec: { volumeClaimTemplates: [{ spec: { storageClassName: '' } }] } });
+  });
+});

@@ -17,7 +17,7 @@ export const deployment: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: deploymentSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: [

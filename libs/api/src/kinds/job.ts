@@ -16,7 +16,7 @@ export const job: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: jobSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: jobColumns,

@@ -27,7 +27,7 @@ export const lease: Kind = {
   categories: [],
   namespaced: true,
   schema: objectOf('coordination.k8s.io/v1', 'Lease', 'Something that one holds at a time', { spec: specSchema.prefault({}).describe('Who holds it, and until when') }),
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   hasStatus: false,
   columns: [nameColumn, column('Holder', 'string', 'Who holds it', (object) => textAt(object, 'spec', 'holderIdentity') ?? ''), ageColumn],
   fieldSelectors: [],

@@ -38,7 +38,7 @@ export const node: Kind = {
   categories: [],
   namespaced: false,
   schema: nodeSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   hasStatus: true,
   columns: [
     nameColumn,

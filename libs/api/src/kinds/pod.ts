@@ -19,7 +19,7 @@ export const pod: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: podSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: podColumns,

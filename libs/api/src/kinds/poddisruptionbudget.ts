@@ -14,7 +14,7 @@ export const podDisruptionBudget: Kind = {
   categories: [],
   namespaced: true,
   schema: podDisruptionBudgetSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: [

@@ -17,7 +17,7 @@ export const replicaSet: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: replicaSetSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: [

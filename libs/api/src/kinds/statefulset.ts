@@ -17,7 +17,7 @@ export const statefulSet: Kind = {
   categories: ['all'],
   namespaced: true,
   schema: statefulSetSchema,
-  nullsAreAbsent: true,
+  emptyIsAbsent: true,
   complete,
   hasStatus: true,
   columns: [

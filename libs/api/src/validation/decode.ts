@@ -2,13 +2,14 @@ import { badRequest, invalid } from '../errors.ts';
 import { apiVersionOf, type Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { causesOf } from './causes.ts';
+import { dropEmpties } from './empties.ts';
 import { unknownFields } from './unknown-fields.ts';
 
 /** `Strict` refuses unknown fields, `Warn` names them and drops them, `Ignore` drops them. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
 
 /** Which kind an object was sent for: a stored kind or a view of one. */
-type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema' | 'confidential' | 'complete' | 'nullsAreAbsent'>;
+type Shape = Pick<Kind, 'group' | 'version' | 'kind' | 'schema' | 'confidential' | 'complete' | 'emptyIsAbsent'>;
 
 /** Checks that a body says it is of this kind (either may be left out, the path tells it); returns it with both set. */
 export function typed(kind: Shape, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -31,10 +32,11 @@ export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fi
     const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
     throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`);
   }
-  if (kind.nullsAreAbsent === true) for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
+  if (kind.emptyIsAbsent === true) for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
   const parsed = kind.schema.safeParse(value);
   if (!parsed.success) throw invalid({ ...kind, plural: '' }, nameOf(value), causesOf(parsed.error, value, kind.confidential));
   const object = parsed.data as KubeObject;
+  if (kind.emptyIsAbsent === true) dropEmpties(kind.schema, object);
   dropNulls(object as unknown as Record<string, unknown>);
   dropNulls(object.metadata as unknown as Record<string, unknown>);
   kind.complete?.(object);

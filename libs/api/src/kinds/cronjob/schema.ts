@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { objectMetaSchema, type KubeObject } from '../../meta.ts';
-import { message, requiredText, text, time, whole } from '../fields.ts';
+import { message, requiredText, saidText, time, whole } from '../fields.ts';
 import { jobSpecSchema, type JobTemplateSpec } from '../job/schema.ts';
 import { objectOf } from '../object.ts';
 import { objectReferenceSchema } from '../pod/reference.ts';
@@ -9,7 +9,7 @@ import type { TemplateMeta } from '../workload/template.ts';
 const batch = 'io.k8s.api.batch.v1';
 const specSchema = message(`${batch}.CronJobSpec`, 'When which job is started', {
   schedule: requiredText('When: minute, hour, day of month, month, day of week'),
-  timeZone: text('Zone that the schedule is meant in, such as Europe/Berlin; that of the controller unless set'),
+  timeZone: saidText('Zone that the schedule is meant in, such as Europe/Berlin; that of the controller unless set'),
   startingDeadlineSeconds: whole('Seconds that a start may be late; later ones are left out'),
   concurrencyPolicy: z.enum(['Allow', 'Forbid', 'Replace']).default('Allow').describe('What happens when the job before still runs'),
   suspend: z.boolean().default(false).describe('While true no jobs are started'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { KubeObject } from '../../meta.ts';
-import { intOrStringSchema, message, shownTime, whole } from '../fields.ts';
+import { intOrStringSchema, message, plainFlag, shownTime, whole } from '../fields.ts';
 import { objectOf } from '../object.ts';
 import { workloadCondition } from '../workload/condition.ts';
 import { labelSelectorSchema } from '../workload/selector.ts';
@@ -23,7 +23,7 @@ const specSchema = message('io.k8s.api.apps.v1.DeploymentSpec', 'Which pods are 
   strategy: strategySchema.prefault({}).describe('How old pods are replaced by new ones'),
   minReadySeconds: whole('Seconds a pod must be ready to count as available'),
   revisionHistoryLimit: z.number().int().default(10).describe('How many old replica sets are kept for a rollback'),
-  paused: z.boolean().optional().describe('While true changes of the template are not rolled out'),
+  paused: plainFlag('While true changes of the template are not rolled out'),
   progressDeadlineSeconds: z.number().int().default(600).describe('Seconds without progress after which a roll-out counts as failed'),
 });
 

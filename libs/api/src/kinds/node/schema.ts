@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { KubeObject } from '../../meta.ts';
-import { core, flag, quantities, requiredText, shownTime, text, textMap, texts, time, whole } from '../fields.ts';
+import { core, plainFlag, quantities, requiredText, shownTime, text, textMap, texts, time, whole } from '../fields.ts';
 import { objectOf } from '../object.ts';
 
 const conditionSchema = core('NodeCondition', 'Something that holds of a node, or not', {
@@ -23,7 +23,7 @@ const specSchema = core('NodeSpec', 'What is wanted of a node', {
   podCIDR: text('Addresses for the pods of this node'),
   podCIDRs: texts('The same, one per family'),
   providerID: text('Identity at the provider of the machine'),
-  unschedulable: flag('When true, no new pods are placed here'),
+  unschedulable: plainFlag('When true, no new pods are placed here'),
   taints: z.array(taintSchema).optional().describe('Keep pods away that do not tolerate them'),
   externalID: text('No longer used'),
 });

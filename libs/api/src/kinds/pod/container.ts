@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { core, flag, requiredText, text, texts, whole } from '../fields.ts';
+import { core, plainFlag, requiredText, text, texts, whole } from '../fields.ts';
 import { envFromSourceSchema, envVarSchema } from './environment.ts';
 import { lifecycleSchema } from './lifecycle.ts';
 import { probeSchema } from './probe.ts';
@@ -20,7 +20,7 @@ export const volumeMountSchema = core('VolumeMount', 'Shows a volume of the pod 
   mountPath: requiredText('Path in the container'),
   subPath: text('Path in the volume to show instead of its root'),
   subPathExpr: text('The same, with variables of the environment as $(NAME)'),
-  readOnly: flag('Nothing can be written'),
+  readOnly: plainFlag('Nothing can be written'),
   recursiveReadOnly: z.enum(['Disabled', 'Enabled', 'IfPossible']).optional().describe('Whether readOnly holds for what is mounted below, too'),
   mountPropagation: z.enum(['Bidirectional', 'HostToContainer', 'None']).optional().describe('Which later mounts are seen'),
 });
@@ -55,9 +55,9 @@ const members = {
   // By tag, which the schema of a member cannot see: filled in afterwards (defaults.ts).
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional().describe('When the image is pulled; Always for the tag latest, else IfNotPresent, unless set'),
   securityContext: securityContextSchema.optional().describe('Its rights'),
-  stdin: flag('Keeps its standard input open'),
-  stdinOnce: flag('Closes its standard input after the first client'),
-  tty: flag('Gives it a terminal'),
+  stdin: plainFlag('Keeps its standard input open'),
+  stdinOnce: plainFlag('Closes its standard input after the first client'),
+  tty: plainFlag('Gives it a terminal'),
 };
 
 export const containerSchema = core('Container', 'A container of a pod', members);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { core, flag, quantities, requiredText, text, textMap, whole } from '../fields.ts';
+import { core, flag, plainFlag, quantities, requiredText, saidText, text, textMap, whole } from '../fields.ts';
 import { affinitySchema } from './affinity.ts';
 import { containerSchema, ephemeralContainerSchema } from './container.ts';
 import { hostAliasSchema, podDnsConfigSchema } from './network.ts';
@@ -30,9 +30,9 @@ const schema = core('PodSpec', 'What a pod is made of and where it may run', {
   serviceAccountName: text('Account that it runs as'),
   serviceAccount: text('Old name of serviceAccountName'),
   automountServiceAccountToken: flag('Whether it gets a token of its account'),
-  hostNetwork: flag('Uses the network of the node'),
-  hostPID: flag('Sees the processes of the node'),
-  hostIPC: flag('Shares memory and semaphores with the node'),
+  hostNetwork: plainFlag('Uses the network of the node'),
+  hostPID: plainFlag('Sees the processes of the node'),
+  hostIPC: plainFlag('Shares memory and semaphores with the node'),
   hostUsers: flag('Whether its users are those of the node'),
   shareProcessNamespace: flag('Its containers see the processes of each other'),
   hostname: text('Its host name; the name of the pod unless set'),
@@ -45,7 +45,7 @@ const schema = core('PodSpec', 'What a pod is made of and where it may run', {
   priority: whole('How important it is; set from the class'),
   preemptionPolicy: z.enum(['Never', 'PreemptLowerPriority']).optional().describe('Whether less important pods may be ended for it'),
   readinessGates: z.array(core('PodReadinessGate', 'A condition that counts', { conditionType: requiredText('Its type') })).optional().describe('Conditions that must be True for it to be ready'),
-  runtimeClassName: text('Class of the container runtime'),
+  runtimeClassName: saidText('Class of the container runtime'),
   overhead: quantities('What it needs besides its containers'),
   os: core('PodOS', 'An operating system', { name: requiredText('linux or windows') }).optional().describe('Operating system of its containers'),
   resourceClaims: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { core, flag, quantitySchema, requiredText, text, textMap } from '../fields.ts';
+import { core, flag, plainFlag, quantitySchema, requiredText, text, textMap } from '../fields.ts';
 import { objectMetaSchema } from '../../meta.ts';
 import { claimSpecSchema } from '../workload/claim.ts';
 import { defaultMode, downwardAPIVolumeFileSchema, items } from './files.ts';
@@ -29,10 +29,10 @@ const sources = {
     .optional()
     .describe('Fields of the pod as files'),
   projected: projectedVolumeSourceSchema.optional().describe('Several sources in one directory'),
-  persistentVolumeClaim: core('PersistentVolumeClaimVolumeSource', 'The volume of a claim', { claimName: requiredText('Name of the claim'), readOnly: flag('Nothing can be written') })
+  persistentVolumeClaim: core('PersistentVolumeClaimVolumeSource', 'The volume of a claim', { claimName: requiredText('Name of the claim'), readOnly: plainFlag('Nothing can be written') })
     .optional()
     .describe('The volume of a claim'),
-  nfs: core('NFSVolumeSource', 'A directory of an NFS server', { server: requiredText('Address of the server'), path: requiredText('Directory that it exports'), readOnly: flag('Nothing can be written') })
+  nfs: core('NFSVolumeSource', 'A directory of an NFS server', { server: requiredText('Address of the server'), path: requiredText('Directory that it exports'), readOnly: plainFlag('Nothing can be written') })
     .optional()
     .describe('A directory of an NFS server'),
   csi: core('CSIVolumeSource', 'A volume of a storage driver', {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { objectMetaSchema } from '../../meta.ts';
-import { core, quantities, requiredText, text, textMap, texts } from '../fields.ts';
+import { core, quantities, requiredText, saidText, text, textMap, texts } from '../fields.ts';
 import { labelSelectorSchema } from './selector.ts';
 
 const dataSource = {
-  apiGroup: text('Its API group'),
+  apiGroup: saidText('Its API group'),
   kind: requiredText('Its kind'),
   name: requiredText('Its name'),
 };
@@ -16,11 +16,11 @@ export const claimSpecSchema = core('PersistentVolumeClaimSpec', 'What a volume 
     .prefault({})
     .describe('How large it must be'),
   volumeName: text('The volume that was bound'),
-  storageClassName: text('Class of storage'),
+  storageClassName: saidText('Class of storage'),
   volumeMode: z.enum(['Block', 'Filesystem']).default('Filesystem').describe('Filesystem or Block'),
   dataSource: core('TypedLocalObjectReference', 'Names an object in the same namespace', dataSource).optional().describe('What to fill it from'),
   dataSourceRef: core('TypedObjectReference', 'Names an object', { ...dataSource, namespace: text('Its namespace') }).optional().describe('What to fill it from'),
-  volumeAttributesClassName: text('Class of attributes'),
+  volumeAttributesClassName: saidText('Class of attributes'),
 });
 
 const claimStatusSchema = core('PersistentVolumeClaimStatus', 'State of a claim', {
