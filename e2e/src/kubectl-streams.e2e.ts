@@ -133,6 +133,9 @@ describe.each(ways)('exec over $way', ({ env }) => {
     const seven = await kubectl(['exec', 'two', '-c', 'b', '--', 'sh', '-c', 'exit 7'], { env });
     expect(seven).toMatchObject({ code: 7, stderr: expect.stringContaining('command terminated with exit code 7') });
     expect((await kubectl(['exec', 'web', '--', '/no/such/program'], { env })).stderr).toMatch(/ENOENT/);
+    // The command travels in the URL.
+    const long = 'x'.repeat(40_000);
+    expect((await kubectl(['exec', 'web', '--', 'printf', long], { env })).stdout).toBe(long);
   });
 
   it('ends stdin where the client ends it, and carries much both ways unchanged', async () => {
@@ -187,15 +190,18 @@ it('a stream asked for without an upgrade, without a token or in no protocol tha
   const path = '/api/v1/namespaces/default/pods/web/exec?command=true&stdout=true';
   expect(await cluster.http(path)).toMatchObject({ status: 400, json: { reason: 'BadRequest', message: expect.stringContaining('Upgrade request required') } });
   expect((await cluster.http(path, { method: 'DELETE' })).status).toBe(405);
-  const upgrade = (headers: readonly string[]): Promise<string> =>
+  const upgrade = (headers: readonly string[], key = 'dGhlIHNhbXBsZSBub25jZQ=='): Promise<string> =>
     new Promise((resolve, reject) => {
       const socket = connect(Number(new URL(cluster.url).port), '127.0.0.1');
       let text = '';
       socket.on('data', (chunk) => (text += String(chunk))).once('error', reject).once('close', () => resolve(text));
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n`);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n`);
     });
   expect(await upgrade(['Sec-WebSocket-Protocol: v5.channel.k8s.io'])).toMatch(/^HTTP\/1\.1 401 [^]*"reason":"Unauthorized"/);
   expect(await upgrade([`Authorization: Bearer ${cluster.token}`, 'Sec-WebSocket-Protocol: chat'])).toMatch(/^HTTP\/1\.1 400 [^]*v5\.channel\.k8s\.io/);
+  const before = agent.endings.length;
+  expect(await upgrade([`Authorization: Bearer ${cluster.token}`, 'Sec-WebSocket-Protocol: v4.channel.k8s.io'], 'none')).toMatch(/^HTTP\/1\.1 400 /);
+  await eventually(() => expect(agent.endings.length).toBe(before + 1));
 });
 
 describe.each(ways)('port-forward over $way', ({ env }) => {

@@ -31,7 +31,8 @@ export interface ServerOptions {
 }
 
 export const maxBodyBytes = 1 << 20;
-const maxHeaderBytes = 16 << 10;
+/** The command of an exec stands in the URL. */
+const maxHeaderBytes = 64 << 10;
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const openPaths = new Set(['healthz', 'livez', 'readyz']);
 

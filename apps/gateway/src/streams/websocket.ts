@@ -28,37 +28,31 @@ export function chosenProtocol<const T extends string>(offered: string | undefin
   return chosen;
 }
 
-/** Completes the handshake with this subprotocol. */
-function accept({ request, socket, head }: UpgradeRequest, protocol: string): Promise<WebSocket> {
+/** Completes the handshake with this subprotocol. Throws a 400 when it is none. */
+function accept({ request, socket, head }: UpgradeRequest, protocol: string): WebSocket {
   // Checked before; ws itself refuses names that hold a slash.
   delete request.headers['sec-websocket-protocol'];
-  return new Promise((resolve, reject) => {
-    const name = (lines: string[], of: unknown): void => {
-      if (of !== request) return;
-      server.off('headers', name);
-      lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
-    };
-    server.on('headers', name);
-    socket.once('close', () => {
-      server.off('headers', name);
-      reject(new Error('the client went away'));
-    });
-    server.handleUpgrade(request, socket, head, (socketOf) => {
-      const pings = setInterval(() => socketOf.ping(), pingMs);
-      socketOf.once('close', () => clearInterval(pings)).on('error', () => undefined);
-      resolve(socketOf);
-    });
-  });
+  const name = (lines: string[]): void => void lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
+  let accepted: WebSocket | undefined;
+  // All of it happens at once: no other handshake sees this listener.
+  server.once('headers', name);
+  server.handleUpgrade(request, socket, head, (webSocket) => (accepted = webSocket));
+  server.off('headers', name);
+  if (accepted === undefined) throw badRequest('the WebSocket handshake is not valid');
+  const webSocket: WebSocket = accepted;
+  const pings = setInterval(() => webSocket.ping(), pingMs);
+  webSocket.once('close', () => clearInterval(pings)).on('error', () => undefined);
+  return webSocket;
 }
 
 /** A byte stream in binary messages, for what is tunnelled. */
-export async function acceptTunnel(upgrade: UpgradeRequest): Promise<Duplex> {
-  return createWebSocketStream(await accept(upgrade, tunnelProtocol));
+export function acceptTunnel(upgrade: UpgradeRequest): Duplex {
+  return createWebSocketStream(accept(upgrade, tunnelProtocol));
 }
 
 /** One message for each write of a channel, whose number is the first byte. */
-export async function acceptChannels(upgrade: UpgradeRequest, protocol: (typeof channelProtocols)[number]): Promise<Client> {
-  return new WebSocketClient(await accept(upgrade, protocol), protocol === 'v5.channel.k8s.io');
+export function acceptChannels(upgrade: UpgradeRequest, protocol: (typeof channelProtocols)[number]): Client {
+  return new WebSocketClient(accept(upgrade, protocol), protocol === 'v5.channel.k8s.io');
 }
 
 class WebSocketClient implements Client {
