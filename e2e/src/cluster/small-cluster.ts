@@ -122,8 +122,14 @@ export class SmallCluster {
   /** kubectl that must succeed; its output. */
   async must(args: readonly string[], options: { input?: string; timeoutMs?: number } = {}): Promise<string> {
     const ran = await this.kubectl(args, options);
-    if (ran.code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${ran.code}\n${ran.stdout}\n${ran.stderr}`);
+    if (ran.code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${ran.code}\n${ran.stdout}\n${ran.stderr}${args[0] === 'wait' || args[0] === 'rollout' ? await this.#situation() : ''}`);
     return ran.stdout;
+  }
+
+  /** Why something did not come about in time. */
+  async #situation(): Promise<string> {
+    const looks = await Promise.all([['get', 'pods,nodes', '-o', 'wide'], ['get', 'events', '--sort-by=.lastTimestamp']].map((args) => this.kubectl(args)));
+    return [...looks.map(({ stdout, stderr }) => stdout + stderr), this.logs(10)].join('\n');
   }
 
   async apply(...manifests: readonly object[]): Promise<string> {
