@@ -64,7 +64,7 @@ whenDocker(describe)('pods while their agent is away', () => {
     const keep = new Set(['lost', 'lost-once'].map((name) => rig.intake.get(name).metadata.uid));
     await rig.down();
     rig.intake.remove('gone');
-    for (const uid of keep) await rig.runtime().removePod(uid);
+    for (const uid of keep) await rig.runtime.removePod(uid);
     await rig.up();
     await eventually(() => expect(rig.container('lost', 'main')).toMatchObject({ ready: true, restartCount: 1, lastState: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } }), within);
     await phase('lost-once', 'Failed');

@@ -21,8 +21,9 @@ export interface PodView {
   readonly started: ReadonlySet<string>;
   /** Running containers that a probe gave up. */
   readonly unhealthy: ReadonlyMap<string, 'liveness' | 'startup'>;
-  /** Not tried again before (epoch milliseconds), after something that failed outside the container; '' is the sandbox. */
+  /** Containers that are not tried again before (epoch milliseconds), after something that failed outside of them. */
   readonly retryAt: ReadonlyMap<string, number>;
+  readonly sandboxRetryAt: number;
 }
 
 export type StopCause = 'ending' | 'finished' | 'sandbox' | 'changed' | 'liveness' | 'startup';
@@ -94,9 +95,9 @@ class Draft {
 
   /** Without a sandbox that runs: what is left in the old one ends, then a new one is made, if anything is to run in it. */
   renew(): void {
-    const { runs, busy, sandbox, sandboxBusy, spec, retryAt } = this.#view;
+    const { runs, busy, sandbox, sandboxBusy, spec, sandboxRetryAt } = this.#view;
     if (sandboxBusy) return;
-    const anew = sandbox !== undefined || runs.size > 0;
+    const anew = sandbox !== undefined;
     const left = [...runs.values()].filter(({ name, state }) => state === 'running' || busy.has(name));
     if (left.length > 0) {
       for (const run of left) if (!busy.has(run.name)) this.#steps.push({ do: 'stop', run, cause: 'sandbox', restart: this.#policy !== 'Never' });
@@ -111,7 +112,7 @@ class Draft {
       this.#over = true;
       return;
     }
-    if (this.#dueAt(retryAt.get(''))) this.#steps.push({ do: 'sandbox', anew });
+    if (this.#dueAt(sandboxRetryAt)) this.#steps.push({ do: 'sandbox', anew });
   }
 
   /** In a sandbox that runs: init containers one after the other, then the containers of the app. */

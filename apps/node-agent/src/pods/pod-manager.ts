@@ -82,14 +82,12 @@ export class PodManager implements PodChanges {
   #add(pod: Pod): void {
     const { uid } = pod.metadata;
     const others = [...this.#workers.values()].map((worker) => worker.pod);
-    const worker = new PodWorker(this.#services, pod, (done) => this.#workers.delete(done));
+    const worker = new PodWorker(this.#services, pod, () => this.#workers.delete(uid));
     this.#workers.set(uid, worker);
     const found = this.#found.get(uid);
     this.#found.delete(uid);
     const isNew = found === undefined && pod.status?.startTime === undefined && pod.metadata.deletionTimestamp === undefined && !isTerminal(pod.status?.phase);
-    const refused = isNew ? refusal(pod, others, this.#services.allocatable) : undefined;
-    if (refused !== undefined) worker.refuse(refused);
-    else void worker.adopt(found).then(() => worker.wake());
+    void worker.start(found, isNew ? refusal(pod, others, this.#services.allocatable) : undefined);
   }
 
   #event(event: RuntimeEvent): void {

@@ -30,7 +30,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
     });
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: true }), within);
     const id = rig.container('web', 'main')!.containerID!.replace('docker://', '');
-    const session = await rig.runtime().exec(id, { command: ['rm', '/www/ready'], stdin: false, tty: false }, new AbortController().signal);
+    const session = await rig.runtime.exec(id, { command: ['rm', '/www/ready'], stdin: false, tty: false }, new AbortController().signal);
     await session.exitCode;
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: false, restartCount: 0, state: { running: {} } }), within);
     expect(rig.intake.events('web')).toContain('Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 404');

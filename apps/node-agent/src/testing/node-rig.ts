@@ -24,6 +24,7 @@ export class NodeRig {
     readonly intake: FakeIntake,
   ) {}
   #host: PodHost | undefined;
+  #runtime: DockerPodRuntime | undefined;
 
   static async start(options: { liveRestore?: boolean; images?: readonly TestImage[] } = {}): Promise<NodeRig> {
     const [nats, docker, folder] = await Promise.all([startNats(), startDocker({ liveRestore: options.liveRestore ?? false }), mkdtemp(join(tmpdir(), 'roundsman-node-'))]);
@@ -38,7 +39,13 @@ export class NodeRig {
     return this.#host;
   }
 
-  runtime(): DockerPodRuntime {
+  /** The daemon as the agent sees it, for those who look from outside. */
+  get runtime(): DockerPodRuntime {
+    this.#runtime ??= this.#newRuntime();
+    return this.#runtime;
+  }
+
+  #newRuntime(): DockerPodRuntime {
     return new DockerPodRuntime({ socketPath: this.docker.socket, cluster: 'test', node: this.node });
   }
 
@@ -47,7 +54,7 @@ export class NodeRig {
     const config: Settings = settingsSchema.parse({ node: this.node, dataDir: this.folder, docker: this.docker.socket, cluster: 'test', addresses: this.docker.gateway, ...settings });
     const level = process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent';
     const context = { config, bus: await this.nats.connect(`agent-${this.node}`), databaseUrl: undefined, log: pino({ level }), metrics: new Registry(), health: new Health() } as unknown as ServiceContext<Settings>;
-    this.#host = new PodHost(context, this.runtime(), allocatable);
+    this.#host = new PodHost(context, this.#newRuntime(), allocatable);
     await this.#host.start();
   }
 
@@ -65,6 +72,7 @@ export class NodeRig {
 
   async stop(): Promise<void> {
     await this.down();
+    await this.#runtime?.close();
     await this.docker.stop();
     await this.nats.stop();
     await unmountBelow(this.folder);
