@@ -39,7 +39,7 @@ export class NodeStats {
   async start(): Promise<void> {
     await this.#keep();
     this.#timer = setInterval(() => void this.#keep(), sampleEveryMs);
-    this.#served = await this.#bus.serve({ name: 'agent-stats', version: '1.0.0', description: 'What a node and its pods use' }, [
+    this.#served = await this.#bus.serve({ name: 'agent', version: '1.0.0', description: 'What a node and its pods use' }, [
       endpoint(messages.nodeStats, () => (this.#answer ??= this.#measure().finally(() => (this.#answer = undefined))), { node: this.#node }),
     ]);
   }
