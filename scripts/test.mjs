@@ -11,9 +11,12 @@ import { serverEnv } from './servers.mjs';
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
+/** Why tests were skipped, as the names of their suites say (testkit, `whenDocker`), and how many each time. */
+const skips = new Map();
 
 function end() {
   for (const { name, message } of failures) process.stdout.write(`\n✘ ${name}\n${message}\n`);
+  for (const [reason, count] of skips) process.stdout.write(`\n${count} skipped: ${reason}\n`);
   process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}\n`);
   process.exit(counts.failed > 0 ? 1 : 0);
 }
@@ -69,7 +72,11 @@ for (const suite of jest(env, process.argv.slice(2)).testResults) {
   for (const { status, fullName, failureMessages } of suite.assertionResults) {
     if (status === 'passed') counts.passed += 1;
     else if (status === 'failed') fail(`${name}: ${fullName}`, failureMessages.join('\n'));
-    else counts.skipped += 1;
+    else {
+      counts.skipped += 1;
+      const reason = /\[skipped: ([^\]]+)\]/.exec(fullName)?.[1] ?? fullName;
+      skips.set(reason, (skips.get(reason) ?? 0) + 1);
+    }
   }
   // It could not be loaded, or something outside its tests failed.
   if (suite.status === 'failed' && !suite.assertionResults.some(({ status }) => status === 'failed')) fail(name, suite.message);

@@ -36,5 +36,5 @@ export function dockerUnavailable(): string | undefined {
 export function whenDocker<Describe extends { (name: string, body: () => void): void; skip: (name: string, body: () => void) => void }>(describe: Describe): (name: string, body: () => void) => void {
   const reason = dockerUnavailable();
   if (reason === undefined || process.env['CI'] === 'true') return describe;
-  return (name, body) => describe.skip(`${name} (skipped: ${reason})`, body);
+  return (name, body) => describe.skip(`${name} [skipped: ${reason}]`, body);
 }

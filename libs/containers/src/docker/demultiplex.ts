@@ -3,40 +3,58 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 /** Frames of Docker's streams without a terminal: stream (1 stdout, 2 stderr), three zeros, length in four bytes. */
 const headerBytes = 8;
 
-/** The frames of a stream, in pieces as the chunks are cut; `last` of its frame. Throws what the stream throws. */
-async function* frames(source: AsyncIterable<Buffer>): AsyncGenerator<{ readonly stderr: boolean; readonly bytes: Buffer; readonly last: boolean }> {
-  let header = Buffer.alloc(0);
-  let left = 0;
-  let stderr = false;
-  for await (const chunk of source) {
+/** A frame or, where a chunk ends in the middle of one, a part; `last` of its frame. */
+interface Piece {
+  readonly stderr: boolean;
+  readonly bytes: Buffer;
+  readonly last: boolean;
+}
+
+class Frames {
+  #header: Buffer = Buffer.alloc(0);
+  #left = 0;
+  #stderr = false;
+
+  /** What the next chunk of the stream holds. */
+  take(chunk: Buffer): Piece[] {
+    const pieces: Piece[] = [];
     let rest = chunk;
     while (rest.length > 0) {
-      if (left === 0) {
-        const part = rest.subarray(0, headerBytes - header.length);
-        header = Buffer.concat([header, part]);
+      if (this.#left === 0) {
+        const part = rest.subarray(0, headerBytes - this.#header.length);
+        this.#header = this.#header.length === 0 ? part : Buffer.concat([this.#header, part]);
         rest = rest.subarray(part.length);
-        if (header.length < headerBytes) break;
-        stderr = header[0] === 2;
-        left = header.readUInt32BE(4);
-        header = Buffer.alloc(0);
+        if (this.#header.length < headerBytes) break;
+        this.#stderr = this.#header[0] === 2;
+        this.#left = this.#header.readUInt32BE(4);
+        this.#header = Buffer.alloc(0);
       } else {
-        const bytes = rest.subarray(0, left);
-        left -= bytes.length;
+        const bytes = rest.subarray(0, this.#left);
+        this.#left -= bytes.length;
         rest = rest.subarray(bytes.length);
-        yield { stderr, bytes, last: left === 0 };
+        pieces.push({ stderr: this.#stderr, bytes, last: this.#left === 0 });
       }
     }
+    return pieces;
   }
 }
 
-/** Whole frames of both outputs, in the daemon's order: of logs each is one entry, a line or 16 KiB of one. */
-export async function* entries(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/**
+ * Whole frames of both outputs, in the daemon's order, as many at a time as come together: of logs each is one entry, a line or 16 KiB of one.
+ * Throws what the source throws.
+ */
+export async function* entries(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
+  const frames = new Frames();
   let parts: Buffer[] = [];
-  for await (const { bytes, last } of frames(source)) {
-    parts.push(bytes);
-    if (!last) continue;
-    yield parts.length === 1 ? bytes : Buffer.concat(parts);
-    parts = [];
+  for await (const chunk of source) {
+    const whole: Buffer[] = [];
+    for (const { bytes, last } of frames.take(chunk)) {
+      parts.push(bytes);
+      if (!last) continue;
+      whole.push(parts.length === 1 ? bytes : Buffer.concat(parts));
+      parts = [];
+    }
+    if (whole.length > 0) yield whole;
   }
 }
 
@@ -45,7 +63,12 @@ export function split(source: Readable): { readonly stdout: Readable; readonly s
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const pump = async (): Promise<void> => {
-    for await (const frame of frames(source as AsyncIterable<Buffer>)) await write(frame.stderr ? stderr : stdout, frame.bytes);
+    const frames = new Frames();
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      const pieces = frames.take(chunk);
+      await write(stdout, pieces.filter((piece) => !piece.stderr));
+      await write(stderr, pieces.filter((piece) => piece.stderr));
+    }
   };
   pump().then(
     () => [stdout, stderr].map((stream) => stream.end()),
@@ -54,8 +77,9 @@ export function split(source: Readable): { readonly stdout: Readable; readonly s
   return { stdout, stderr };
 }
 
-/** Resolves when it has been taken; rejects when nobody reads any more. */
-const write = (target: Writable, bytes: Buffer): Promise<void> =>
+/** Resolves when they have been taken; rejects when nobody reads any more. */
+const write = (target: Writable, pieces: readonly Piece[]): Promise<void> =>
   new Promise((resolve, reject) => {
-    target.write(bytes, (error) => (error ? reject(error) : resolve()));
+    if (pieces.length === 0) resolve();
+    else target.write(Buffer.concat(pieces.map(({ bytes }) => bytes)), (error) => (error ? reject(error) : resolve()));
   });

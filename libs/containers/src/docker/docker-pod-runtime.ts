@@ -89,7 +89,7 @@ export class DockerPodRuntime implements PodRuntime {
       removals.push(...(await Promise.allSettled(sandboxes.map((id) => this.#containers.remove(id)))));
       const failed = removals.find((removal) => removal.status === 'rejected');
       if (failed === undefined && (await this.#containers.list(podUid)).length === 0) return;
-      if ((failed?.reason as RuntimeProblem | undefined)?.code === 'Unavailable' || Date.now() > deadline) throw failed?.reason ?? new RuntimeProblem('NotFound', `what is left of pod ${podUid} is not removed within ${removeWithinMs / 1000} s`);
+      if ((failed?.reason as RuntimeProblem | undefined)?.code === 'Unavailable' || Date.now() > deadline) throw failed?.reason ?? new RuntimeProblem('Sandbox', `what is left of pod ${podUid} is not removed within ${removeWithinMs / 1000} s`);
       // A file system that is still busy is free a moment later.
       await new Promise((resolve) => setTimeout(resolve, removeAgainMs));
     }

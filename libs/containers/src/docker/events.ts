@@ -91,7 +91,8 @@ export class RuntimeEvents {
   }
 
   #tell(id: string, { podUid, container }: Pick<Known, 'podUid' | 'container'>, type: RuntimeEvent['type']): void {
-    for (const listener of this.#listeners) listener({ podUid, container, id, type });
+    // A listener that throws is no fault of the daemon: it is seen as what it is.
+    for (const listener of this.#listeners) queueMicrotask(() => listener({ podUid, container, id, type }));
   }
 }
 

@@ -23,7 +23,7 @@ export async function containerLogs(daemon: Daemon, id: string, { follow, timest
     const { Tty } = (await daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect())).Config;
     const first = await open(Tty || !follow ? query : { ...query, timestamps: true });
     // The output of a terminal is not in frames.
-    const output = Tty ? first : follow ? whole(first, open, query) : entries(first);
+    const output = Tty ? first : follow ? whole(first, open, query) : joined(entries(first));
     return Readable.from(inWords(daemon, limitBytes === undefined ? output : upTo(output, limitBytes)), { objectMode: false });
   } catch (error) {
     if (statusOf(error) === 404) throw new RuntimeProblem('NotFound', `container ${id} is not there any more, and its output went with it`, { cause: error });
@@ -38,12 +38,13 @@ export async function containerLogs(daemon: Daemon, id: string, { follow, timest
 async function* whole(followed: AsyncIterable<Buffer>, open: Open, query: Query): AsyncGenerator<Buffer> {
   let last: string | undefined;
   let atLast = 0;
-  const told = (entry: Buffer): Buffer => (query.timestamps ? entry : entry.subarray(entry.indexOf(' ') + 1));
-  for await (const entry of entries(followed)) {
-    const time = timeOf(entry);
-    atLast = time === last ? atLast + 1 : 1;
+  const told = (batch: readonly Buffer[]): Buffer => Buffer.concat(query.timestamps ? batch : batch.map((entry) => entry.subarray(entry.indexOf(' ') + 1)));
+  for await (const batch of entries(followed)) {
+    const time = timeOf(batch.at(-1) as Buffer);
+    const ofThisTime = batch.filter((entry) => timeOf(entry) === time).length;
+    atLast = time === last ? atLast + ofThisTime : ofThisTime;
     last = time;
-    yield told(entry);
+    yield told(batch);
   }
   const { tail: _, ...all } = query;
   const rest = await open(last === undefined ? { ...query, timestamps: true, follow: false } : { ...all, timestamps: true, follow: false, since: secondsOf(last) }).catch((error: unknown) => {
@@ -51,10 +52,11 @@ async function* whole(followed: AsyncIterable<Buffer>, open: Open, query: Query)
     if (statusOf(error) === 404) return [] as unknown as AsyncIterable<Buffer>;
     throw error;
   });
-  for await (const entry of entries(rest)) {
-    if (timeOf(entry) === last && atLast > 0) atLast -= 1;
-    else yield told(entry);
-  }
+  for await (const batch of entries(rest)) yield told(batch.filter((entry) => timeOf(entry) !== last || (atLast -= 1) < 0));
+}
+
+async function* joined(source: AsyncIterable<readonly Buffer[]>): AsyncGenerator<Buffer> {
+  for await (const batch of source) yield Buffer.concat(batch);
 }
 
 /** `2026-01-02T03:04:05.678901234Z` at its beginning. */

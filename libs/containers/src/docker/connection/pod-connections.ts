@@ -12,10 +12,12 @@ import { Dialer } from './dialer.ts';
  */
 export class PodConnections {
   readonly #daemon: Daemon;
+  readonly #mayEnter: boolean;
   readonly #dialers = new Map<string, Dialer>();
 
-  constructor(daemon: Daemon) {
+  constructor(daemon: Daemon, mayEnter: boolean = process.getuid?.() === 0) {
     this.#daemon = daemon;
+    this.#mayEnter = mayEnter;
   }
 
   async connect(sandboxId: string, port: number, signal: AbortSignal): Promise<Socket> {
@@ -45,20 +47,19 @@ export class PodConnections {
 
   async #open(port: number, pod: { readonly sandboxId: string; readonly pid: number; readonly hostNetwork: boolean; readonly address: string | undefined }): Promise<Socket> {
     if (pod.hostNetwork) return direct('localhost', port);
-    if (!(await canEnter(pod.pid, pod.sandboxId))) return direct(pod.address ?? 'localhost', port);
+    if (!this.#mayEnter || !(await isSeenHere(pod.pid, pod.sandboxId))) return direct(pod.address ?? 'localhost', port);
     const dialer = this.#dialers.get(pod.sandboxId) ?? new Dialer(pod.pid, () => this.#dialers.delete(pod.sandboxId));
     this.#dialers.set(pod.sandboxId, dialer);
     return dialer.dial(port);
   }
 }
 
-/** Whether this process may, and the pid means the same process here as for the daemon: the container's id is in the name of its cgroup. */
-const canEnter = async (pid: number, containerId: string): Promise<boolean> =>
-  process.getuid?.() === 0 &&
-  (await readFile(`/proc/${pid}/cgroup`, 'utf8').then(
+/** Whether the pid means the same process here as for the daemon: the container's id is in the name of its cgroup. */
+const isSeenHere = (pid: number, containerId: string): Promise<boolean> =>
+  readFile(`/proc/${pid}/cgroup`, 'utf8').then(
     (cgroup) => cgroup.includes(containerId),
     () => false,
-  ));
+  );
 
 async function direct(host: string, port: number): Promise<Socket> {
   const socket = connect({ host, port, allowHalfOpen: true });
