@@ -42,7 +42,7 @@ export { evictionSchema, type Eviction } from './kinds/requests/eviction.ts';
 export { scaleSchema, type Scale } from './kinds/requests/scale.ts';
 export { isPodActive, isPodAvailable, isPodEnded, isPodReady, isPodTerminating, podConditionOf } from './pod-state.ts';
 export { labelSelectorCauses, labelSelectorText, selects } from './label-selector.ts';
-export { canonicalQuantity, compareQuantities, formatQuantity, parseQuantity, quantityMillis } from './quantity.ts';
+export { compareQuantities, formatQuantity, parseQuantity, quantityMillis } from './quantity.ts';
 export { resolveIntOrString } from './int-or-string.ts';
 export { latencyText, reportStatusSchema } from './kinds/report.ts';
 export * from './round/work.ts';
@@ -57,6 +57,7 @@ export { compilePolicy, defaultDenied, parseAddress, type Policy, type PolicySet
 export { ageColumn, ageOf, column, humanDuration, nameColumn, numberAt, textAt, valueAt } from './columns.ts';
 export { labelProblem, labelValueProblem, qualifiedNameProblem, subdomainProblem } from './names.ts';
 export { defaultCapacityQps } from './rules/budget.ts';
+export { systemPriorities } from './rules/priority-class.ts';
 export { portOf, splitHeader, targetUrl } from './rules/host.ts';
 export { bodyOf, tlsKeys, tlsSecretProblem } from './rules/references.ts';
 export { unsupportedParts, type Unsupported } from './rules/unsupported.ts';

@@ -35,7 +35,7 @@ export const objectMetaSchema = z
 /** Members that Kubernetes lets a client send as null are absent once stored. */
 export type ObjectMeta = { [K in keyof z.infer<typeof objectMetaSchema>]: Exclude<z.infer<typeof objectMetaSchema>[K], null> };
 
-/** metadata of an object that intake has stored: these members are always there. */
+/** metadata of an object that intake has stored: these members are always there (`generation` only in kinds that have one: Kind.generationOf). */
 export type StoredMeta = ObjectMeta & { name: string; uid: string; resourceVersion: string; generation: number; creationTimestamp: string };
 
 /** Any stored object. `Spec` and `Status` are named by the kinds that have them. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { assert, bigInt, constantFrom, double, integer, property, tuple } from 'fast-check';
-import { canonicalMillis, canonicalQuantity, compareQuantities, formatQuantity, parseQuantity, quantityMillis } from './quantity.ts';
+import { canonicalQuantity, compareQuantities, formatQuantity, parseQuantity, quantityMillis } from './quantity.ts';
 
 const suffixes = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
 type Suffix = keyof typeof suffixes;
@@ -10,27 +10,24 @@ const text = tuple(integer({ min: -9999, max: 9999 }), constantFrom('', '.5', '.
 describe('canonical form', () => {
   it.each([
     ['0.5', '500m'], ['1000m', '1'], ['1', '1'], ['1024Mi', '1Gi'], ['1500Mi', '1500Mi'], ['1.5Gi', '1536Mi'], ['0.5Mi', '512Ki'], ['1000', '1k'], ['1024', '1024'], ['1e3', '1e3'], ['12E6', '12e6'],
-    ['1E', '1E'], ['0', '0'], ['0Mi', '0'], ['-1500m', '-1500m'], ['+5', '5'], ['.5', '500m'], ['5.', '5'], ['0.0001', '100u'], ['1.5Ki', '1536'], ['100Ki', '100Ki'], ['1536000', '1536k'], ['1e-3', '1e-3'],
-    ['0.0000000001', '1n'], ['9223372036854775807', '9223372036854775807'],
+    ['1E', '1E'], ['0', '0'], ['0Mi', '0'], ['-1500m', '-1500m'], ['+5', '5'], ['.5', '500m'], ['5.', '5'], ['0.0001', '1m'], ['123456789n', '124m'], ['-1n', '-1m'], ['100E', '100E'], ['1.5Ki', '1536'], ['100Ki', '100Ki'], ['1536000', '1536k'], ['1e-3', '1e-3'],
+    ['0.0000000001', '1m'], ['9223372036854775807', '9223372036854775807'],
   ])('%s is stored as %s', (given, stored) => expect(canonicalQuantity(given)).toBe(stored));
   it.each(['', 'a', '1x', '1KiB', '1 Gi', '--1', '1e', '1.2.3', '.', 'Ki', '0x10', 'NaN', '1e999999'])('%j is no quantity', (given) => {
     expect(canonicalQuantity(given)).toBeUndefined();
     expect(() => parseQuantity(given)).toThrow('quantities must match the regular expression');
-  });
-  it('of a resource is no finer than a thousandth', () => {
-    expect(['1n', '0.0001', '123456789n', '-1n', '1500Mi', '100E', 'x'].map(canonicalMillis)).toEqual(['1m', '1m', '124m', '-1m', '1500Mi', '100E', undefined]);
   });
   it('takes numbers', () => {
     expect(canonicalQuantity(0.5)).toBe('500m');
     expect(canonicalQuantity(2)).toBe('2');
     expect(canonicalQuantity(Number.NaN)).toBeUndefined();
   });
-  it('is its own canonical form, and the same amount', () => {
+  it('is its own canonical form, and the same amount to the thousandth', () => {
     assert(
       property(text, (given) => {
         const canonical = canonicalQuantity(given)!;
         expect(canonicalQuantity(canonical)).toBe(canonical);
-        expect(compareQuantities(given, canonical)).toBe(0);
+        expect(quantityMillis(canonical)).toBe(quantityMillis(given));
       }),
     );
   });

@@ -97,22 +97,20 @@ function ceilDiv(value: bigint, divisor: bigint): bigint {
 }
 
 /** The same few amounts come again in every pod. */
+const known = new Map<string | number, string>();
 const mostKnown = 4096;
-function remembered(canonical: (amount: Amount) => Amount): (quantity: string | number) => string | undefined {
-  const known = new Map<string | number, string>();
-  return (quantity) => {
-    const cached = known.get(quantity);
-    if (cached !== undefined) return cached;
-    const amount = read(typeof quantity === 'number' ? plain(quantity) : quantity.trim());
-    if (amount === undefined) return undefined;
-    const text = written(canonical(amount));
-    if (known.size >= mostKnown) known.clear();
-    known.set(quantity, text);
-    return text;
-  };
-}
 
-/** The form in which Kubernetes stores a quantity: `0.5` as `500m`, `1024Mi` as `1Gi`, `1000m` as `1`. Undefined when it is none. */
-export const canonicalQuantity = remembered((amount) => amount);
-/** The same for amounts of resources, which Kubernetes rounds up to thousandths: `1n` is `1m`. */
-export const canonicalMillis = remembered(({ nanos, format }) => ({ nanos: ceilDiv(nanos, million) * million, format }));
+/**
+ * The form in which Kubernetes stores amounts of resources: `0.5` as `500m`, `1024Mi` as `1Gi`, `1000m` as `1`; what is finer than a
+ * thousandth is rounded up. Undefined when it is no quantity.
+ */
+export function canonicalQuantity(quantity: string | number): string | undefined {
+  const cached = known.get(quantity);
+  if (cached !== undefined) return cached;
+  const amount = read(typeof quantity === 'number' ? plain(quantity) : quantity.trim());
+  if (amount === undefined) return undefined;
+  const canonical = written({ nanos: ceilDiv(amount.nanos, million) * million, format: amount.format });
+  if (known.size >= mostKnown) known.clear();
+  known.set(quantity, canonical);
+  return canonical;
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalMillis, canonicalQuantity, quantityProblem } from '../quantity.ts';
+import { canonicalQuantity, quantityProblem } from '../quantity.ts';
 import { emptyIsSaid, falseIsAbsent } from '../validation/empties.ts';
 
 /**
@@ -26,18 +26,17 @@ export const message = <const Shape extends z.ZodRawShape>(name: string, about: 
 /** The same for the group of Pods and Nodes. */
 export const core = <const Shape extends z.ZodRawShape>(name: string, about: string, shape: Shape) => message(`io.k8s.api.core.v1.${name}`, about, shape);
 
-const amount = (canonical: (given: string | number) => string | undefined) =>
-  z.union([z.string(), z.number()]).transform((given, context) => {
-    const stored = canonical(given);
-    if (stored !== undefined) return stored;
+/** An amount: `500m`, `1Gi`, `2`. A number is taken, too; stored in canonical form (`0.5` as `500m`), as Kubernetes does. */
+export const quantitySchema = z
+  .union([z.string(), z.number()])
+  .transform((given, context) => {
+    const canonical = canonicalQuantity(given);
+    if (canonical !== undefined) return canonical;
     context.issues.push({ code: 'custom', message: quantityProblem, input: given });
     return z.NEVER;
-  });
-/** An amount: `500m`, `1Gi`, `2`. A number is taken, too; stored in canonical form (`0.5` as `500m`), as Kubernetes does. */
-export const quantitySchema = amount(canonicalQuantity).meta({ id: 'io.k8s.apimachinery.pkg.api.resource.Quantity', description: 'An amount with an optional suffix: 500m, 1Gi, 2' });
-const resourceSchema = amount(canonicalMillis).describe('An amount with an optional suffix: 500m, 1Gi, 2');
-/** Amounts of resources, by their names. What is finer than a thousandth is rounded up. */
-export const quantities = (about: string) => z.record(z.string(), resourceSchema).optional().describe(about);
+  })
+  .meta({ id: 'io.k8s.apimachinery.pkg.api.resource.Quantity', description: 'An amount with an optional suffix: 500m, 1Gi, 2' });
+export const quantities = (about: string) => z.record(z.string(), quantitySchema).optional().describe(about);
 
 /** A number, or a text such as a percentage or the name of a port. */
 export const intOrStringSchema = z.union([z.number().int(), z.string()]).meta({ id: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString', description: 'A number, or a text such as a percentage or the name of a port' });

@@ -3,8 +3,8 @@ import { kinds } from '../registry.ts';
 import { taskKinds } from '../round/work.ts';
 import { views } from '../views/registry.ts';
 import { pathsOf, refusalResponses, type ServedResource } from './paths.ts';
-import { formSchemas } from './subresources.ts';
 import { kindSchemas, metaSchemas } from './schemas.ts';
+import { formSchemas } from './subresources.ts';
 
 const readOnly = ['get', 'list', 'watch'];
 const writable = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];

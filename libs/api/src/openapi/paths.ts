@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.ts';
-import { streamed, subresourceForms, textual } from './subresources.ts';
 import { metaNames, reference, schemaName, type Schema } from './schemas.ts';
+import { streamed, subresourceForms, textual } from './subresources.ts';
 
 /** A resource as it is served: what can be done with it, and the parts that have paths of their own. */
 export interface ServedResource {

@@ -93,9 +93,11 @@ describe('pods', () => {
     ['node', { nodeName: 'n' }, /pod updates may not change fields/],
     ['another container', { containers: [container, { name: 'd', image: 'x' }] }, 'spec.containers: Forbidden: pod updates may not add or remove containers'],
     ['toleration that is gone', { tolerations: [] }, 'spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+    ['one more look into it', { ephemeralContainers: [{ name: 'debug', image: 'x' }, { name: 'more', image: 'x' }] }],
+    ['the look into it', { ephemeralContainers: [{ name: 'debug', image: 'y' }] }, 'spec.ephemeralContainers: Forbidden: existing ephemeral containers "debug" may not be changed\n'],
     ['deadline that gets longer', { activeDeadlineSeconds: 500 }, 'spec.activeDeadlineSeconds: Invalid value: 500: must be less than or equal to previous value'],
   ])('that change: %s', (_name, change, ...expected) => {
-    const base = { tolerations: [{ key: 'old', operator: 'Exists' }], activeDeadlineSeconds: 50 };
+    const base = { tolerations: [{ key: 'old', operator: 'Exists' }], activeDeadlineSeconds: 50, ephemeralContainers: [{ name: 'debug', image: 'x' }] };
     expect(causesOf(pod({ ...base, ...change }), pod(base))).toEqual(expected.map((text) => (typeof text === 'string' ? text : expect.stringMatching(text))));
   });
 });

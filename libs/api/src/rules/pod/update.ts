@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Cause } from '../../kind.ts';
-import type { Container } from '../../kinds/pod/container.ts';
+import type { Container, EphemeralContainer } from '../../kinds/pod/container.ts';
 import type { PodSpec } from '../../kinds/pod/spec.ts';
 import type { Toleration } from '../../kinds/pod/placement.ts';
 import { forbiddenField, invalidValue } from '../causes.ts';
 
-/** Whoever binds, and evicts, does so by requests of its own; all else of a pod stays as it was made, but for these. */
+/** Whoever binds, and evicts, does so by requests of its own; all else of a pod stays as it was made, but for these, and ephemeral containers that are added. */
 const changeable = [
   '`spec.containers[*].image`',
   '`spec.initContainers[*].image`',
@@ -19,7 +19,7 @@ export function podUpdateCauses(spec: PodSpec, old: PodSpec): Cause[] {
   for (const member of ['containers', 'initContainers'] as const) {
     if ((spec[member] ?? []).length !== (old[member] ?? []).length) return [forbiddenField(`spec.${member}`, 'pod updates may not add or remove containers')];
   }
-  const causes = [...deadlineCauses(spec, old), ...tolerationsCauses(spec.tolerations ?? [], old.tolerations ?? []), ...gatesCauses(spec, old)];
+  const causes = [...ephemeralCauses(spec.ephemeralContainers ?? [], old.ephemeralContainers ?? []), ...deadlineCauses(spec, old), ...tolerationsCauses(spec.tolerations ?? [], old.tolerations ?? []), ...gatesCauses(spec, old)];
   const munged = withImagesOf(spec, old);
   for (const member of ['activeDeadlineSeconds', 'schedulingGates', 'tolerations', 'ephemeralContainers'] as const) {
     delete munged[member];
@@ -38,6 +38,14 @@ function withImagesOf(spec: PodSpec, old: PodSpec): PodSpec {
       return image === undefined ? rest : { ...rest, image };
     });
   return { ...spec, containers: images(spec.containers, old.containers), ...(spec.initContainers !== undefined && { initContainers: images(spec.initContainers, old.initContainers ?? []) }) };
+}
+
+function ephemeralCauses(containers: readonly EphemeralContainer[], old: readonly EphemeralContainer[]): Cause[] {
+  return old.flatMap((before) => {
+    const now = containers.find(({ name }) => name === before.name);
+    if (isDeepStrictEqual(now, before)) return [];
+    return [forbiddenField('spec.ephemeralContainers', `existing ephemeral containers ${JSON.stringify(before.name)} may not be ${now === undefined ? 'removed' : 'changed'}\n`)];
+  });
 }
 
 function deadlineCauses({ activeDeadlineSeconds: next }: PodSpec, { activeDeadlineSeconds: before }: PodSpec): Cause[] {
