@@ -53,9 +53,14 @@ export class Recorder {
     this.#ended = true;
   }
 
-  /** Resolves when everything told so far is written or given up. */
-  async flushed(): Promise<void> {
-    if (this.#running > 0 || this.#waiting.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  /** Resolves when everything told so far is written or given up, at the latest after so many milliseconds. */
+  async flushed(withinMs = 2_000): Promise<void> {
+    if (this.#running === 0 && this.#waiting.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, withinMs);
+    this.#idle.push(resolve);
+    await promise;
+    clearTimeout(timer);
   }
 
   #tell(component: string, object: Involved, type: EventObject['type'], reason: string, text: string): void {

@@ -14,7 +14,7 @@ interface Draft {
 const podOf = (name: string, { node, phase = 'Running', reason, age = 10, deleted = false }: Draft = {}): Pod =>
   ({
     metadata: { name, namespace: 'default', uid: name, creationTimestamp: new Date(start - age * 1000).toISOString(), ...(deleted ? { deletionTimestamp: new Date(start).toISOString() } : {}) },
-    spec: { ...(node === undefined ? {} : { nodeName: node }) },
+    spec: node === undefined ? {} : { nodeName: node },
     status: { phase, reason },
   }) as unknown as Pod;
 

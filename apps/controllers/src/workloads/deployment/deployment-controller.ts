@@ -5,11 +5,11 @@ import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDe
 import { controllerOf, controllerReference } from '../../owner.ts';
 import { claimed, ownersConcerned } from '../adoption.ts';
 import { isNamespaceEnding } from '../pods.ts';
-import { withCondition, conditionOf, type Conditions } from './conditions.ts';
-import { countedStatus, hasDeadline, isComplete, overdueAtMs, rolloutStatus, withPause, type Sets } from './deployment-status.ts';
+import { conditionOf, withCondition, type Conditions } from './conditions.ts';
+import { countedStatus, hasDeadline, isComplete, overdueAtMs, rolloutStatus, withPause } from './deployment-status.ts';
 import { limitsOf } from './limits.ts';
 import { newSetAnnotations, nextRevision, outdated, revisionAnnotation, sizeAnnotations } from './revisions.ts';
-import { desiredAnnotation, newSetSize, proportionalSizes, shrinkOld, sizeOf, wholeNumber, type Resize, type SetSize } from './sizes.ts';
+import { desiredAnnotation, newSetSize, oldestFirst, proportionalSizes, shrinkOld, sizeOf, wholeNumber, type Resize, type SetSize } from './sizes.ts';
 import { hashLabel, sameTemplate, templateHash } from './template-hash.ts';
 
 /** One look at one deployment: what it found and has done so far. Its sets are replaced as they are written. */
@@ -122,7 +122,7 @@ export function deployments(deps: Deps): LoopDefinition {
     const active = all.filter(({ spec }) => spec.replicas > 0);
     const limits = limitsOf(deployment);
     if (active.length <= 1) {
-      const only = active[0] ?? newSet ?? [...old].sort((a, b) => Date.parse(b.metadata.creationTimestamp) - Date.parse(a.metadata.creationTimestamp))[0];
+      const only = active[0] ?? newSet ?? [...old].sort((a, b) => oldestFirst(sizeOf(b), sizeOf(a)))[0];
       if (only !== undefined) await resize(look, only, limits.replicas);
       return;
     }
@@ -170,7 +170,7 @@ export function deployments(deps: Deps): LoopDefinition {
     if (deployment === undefined) return undefined;
     const { selector, template, paused, strategy } = deployment.spec;
     const sets = await claimed(deps, { owner: deployment, owners: caches.deployments, selector, cache: caches.replicaSets });
-    const newSet = sets.filter((set) => sameTemplate(set.spec.template, template)).sort((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp) || (a.metadata.name < b.metadata.name ? -1 : 1))[0];
+    const newSet = sets.filter((set) => sameTemplate(set.spec.template, template)).sort((a, b) => oldestFirst(sizeOf(a), sizeOf(b)))[0];
     const look: Look = { deployment, newSet, old: sets.filter((set) => set !== newSet), conditions: deployment.status?.conditions ?? [], collisionCount: deployment.status?.collisionCount ?? 0 };
     if (deployment.metadata.deletionTimestamp !== undefined) {
       await objects.updateStatus(caches.deployments, deployment, countedStatus(deployment, look, look.conditions, look.collisionCount, Date.now()));
@@ -187,9 +187,8 @@ export function deployments(deps: Deps): LoopDefinition {
       if (isComplete(deployment, deployment.status)) await cleanUp(look);
     }
     const noted = await noteRevision(look);
-    const now: Sets = look;
     const statusOf = rollsOut ? rolloutStatus : countedStatus;
-    const status = statusOf(noted, now, look.conditions, look.collisionCount, Date.now());
+    const status = statusOf(noted, look, look.conditions, look.collisionCount, Date.now());
     await objects.updateStatus(caches.deployments, noted, status);
     const overdueMs = overdueAtMs(noted, status);
     return overdueMs === undefined ? undefined : { againAfterMs: Math.max(1000, overdueMs - Date.now()) };

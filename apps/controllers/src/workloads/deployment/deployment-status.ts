@@ -41,7 +41,7 @@ export function isComplete({ spec, metadata }: Deployment, status: DeploymentSta
   const { replicas } = spec;
   // Counters of nothing are not stored.
   const counts = [status?.updatedReplicas, status?.replicas, status?.availableReplicas];
-  return status !== undefined && counts.every((count = 0) => count === replicas) && (status.observedGeneration ?? 0) >= metadata.generation;
+  return status !== undefined && counts.every((count = 0) => count === replicas) && (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 }
 
 /** The status during a roll-out: how it goes on, whether it is stuck, why pods cannot be made. */

@@ -47,5 +47,5 @@ export function outdated(old: readonly ReplicaSet[], limit: number): ReplicaSet[
   return alive
     .sort((a, b) => revisionOf(a) - revisionOf(b) || Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp))
     .slice(0, Math.max(0, alive.length - limit))
-    .filter(({ metadata, spec, status }) => spec.replicas === 0 && (status?.replicas ?? 0) === 0 && metadata.generation <= (status?.observedGeneration ?? 0));
+    .filter(({ metadata, spec, status }) => spec.replicas === 0 && (status?.replicas ?? 0) === 0 && (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0));
 }
