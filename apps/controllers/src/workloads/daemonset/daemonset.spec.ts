@@ -60,6 +60,13 @@ describe('a daemon set in a cluster', () => {
     await cluster.until(async () => expect((await history()).map(({ revision }) => revision)).toEqual([3, 4]));
   });
 
+  it('goes after its pods and revisions when it is deleted in the foreground', async () => {
+    await set();
+    await rolledOut(3, 'agent:1');
+    await cluster.delete('daemonsets.apps', 'agent', { propagationPolicy: 'Foreground' });
+    await cluster.until(async () => expect([await cluster.get('daemonsets.apps', 'agent'), await cluster.list('pods'), await history()]).toEqual([undefined, [], []]));
+  });
+
   it('replaces a pod that has failed, and tells of it', async () => {
     const made = await set();
     await rolledOut(3, 'agent:1');

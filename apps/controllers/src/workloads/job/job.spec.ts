@@ -75,6 +75,33 @@ describe('a job in a cluster', () => {
     await cluster.until(async () => expect(await cluster.events(job)).toEqual(expect.arrayContaining(['Suspended: Job suspended', 'Resumed: Job resumed', 'DeadlineExceeded: Job was active longer than specified deadline'])));
   });
 
+  it('holds no pod back when it is deleted while they run, nor when it leaves them behind', async () => {
+    cluster.nodes.fate = () => 'hangs';
+    for (const propagationPolicy of ['Foreground', 'Background', 'Orphan'] as const) {
+      await run('cut-short', { parallelism: 2, completions: 2 });
+      await cluster.until(async () => expect((await read('cut-short')).status).toMatchObject({ active: 2 }));
+      await cluster.delete('jobs.batch', 'cut-short', { propagationPolicy });
+      await cluster.until(async () => expect([propagationPolicy, await cluster.get('jobs.batch', 'cut-short')]).toEqual([propagationPolicy, undefined]));
+      const left = propagationPolicy === 'Orphan' ? 2 : 0;
+      await cluster.until(async () => expect((await pods()).map(({ metadata }) => [metadata.finalizers ?? [], metadata.ownerReferences ?? []])).toEqual(Array.from({ length: left }, () => [[], []])));
+      for (const { metadata } of await pods()) await cluster.delete('pods', metadata.name);
+    }
+  });
+
+  it('replaces a pod that somebody deletes, and counts it', async () => {
+    cluster.nodes.fate = () => 'hangs';
+    await run('robust');
+    const [pod] = await cluster.until(async () => {
+      expect((await pods()).filter(isPodActive)).toHaveLength(1);
+      return pods();
+    });
+    await cluster.delete('pods', pod!.metadata.name);
+    await cluster.until(async () => {
+      expect((await read('robust')).status).toMatchObject({ failed: 1, active: 1, terminating: 0 });
+      expect((await pods()).map(({ metadata }) => metadata.uid)).not.toContain(pod!.metadata.uid);
+    }, 20_000);
+  });
+
   it('counts every pod once, though its controllers are stopped and started again while pods end', async () => {
     cluster.nodes.fate = () => 'hangs';
     await run('long', { completions: 30, parallelism: 5 });

@@ -28,7 +28,6 @@ const firstOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 
 /** The next step: missing pods first, then those that are too many, then those of an old template. In order one by one, unless they are managed in parallel. */
 export function planOrdinals(view: OrdinalView): OrdinalPlan {
   const { set, pods, nowMs } = view;
-  if (set.metadata.deletionTimestamp !== undefined) return { open: [], remove: [] };
   const inOrder = set.spec.podManagementPolicy === 'OrderedReady';
   const isAvailable = (pod: Pod): boolean => isRunning(pod) && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
   const { wanted, condemned } = arranged(set, pods);

@@ -61,7 +61,8 @@ export function statefulSets(deps: Deps): LoopDefinition {
     wakes: [onOwnChange(caches.statefulSets), onChange(caches.pods, ({ object, before }) => ownersConcerned(caches.statefulSets, object, before).map(objectKey))],
     async reconcile(key) {
       const set = byKey(caches.statefulSets, key);
-      if (set === undefined) return undefined;
+      // While it is being deleted nothing is made that the collector would only have to remove again.
+      if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
       const { present, all, collisionCount } = await history.of(set);
       const isMember = (pod: Pod): boolean => ordinalOf(set, pod) !== undefined;
       const claim = { owner: set, owners: caches.statefulSets, selector: set.spec.selector, cache: caches.pods, considered: isMember };

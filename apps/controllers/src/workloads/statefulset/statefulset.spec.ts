@@ -62,6 +62,13 @@ describe('a stateful set in a cluster', () => {
     expect(revisions.map(({ revision, metadata }) => [revision, metadata.name === first])).toEqual([[2, false], [3, true]]);
   });
 
+  it('goes after its pods and revisions when it is deleted in the foreground', async () => {
+    await set({ replicas: 2 });
+    await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(2));
+    await cluster.delete('statefulsets.apps', 'db', { propagationPolicy: 'Foreground' });
+    await cluster.until(async () => expect([await cluster.get('statefulsets.apps', 'db'), await cluster.list('pods'), await cluster.list('controllerrevisions.apps')]).toEqual([undefined, [], []]));
+  });
+
   it('makes no pods without the claims that they need, and says so', async () => {
     const made = await set({ volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }] });
     await cluster.until(async () =>
