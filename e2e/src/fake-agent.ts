@@ -78,7 +78,7 @@ export class FakeAgent {
     for await (const chunk of socket) await pipe.write(1, chunk as Buffer);
     await pipe.end(1);
     // What still comes up is taken until the client is done, too.
-    await Promise.race([up, once(socket, 'close')]);
+    await up;
   }
 
   async #run(pipe: Pipe, [command = '', ...args]: readonly string[]): Promise<void> {

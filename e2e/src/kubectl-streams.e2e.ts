@@ -225,6 +225,19 @@ describe.each(ways)('port-forward over $way', ({ env }) => {
     echo.close();
   });
 
+  it('serves one connection after another that its server ends first', async () => {
+    const greeter = await listening((socket) => socket.end('x'.repeat(100_000)));
+    const { port, seen, stop } = await forward('web', portOf(greeter), env);
+    for (let count = 0; count < 20; count += 1) {
+      let got = 0;
+      for await (const chunk of connect({ port, host: '127.0.0.1' })) got += (chunk as Buffer).length;
+      expect(got).toBe(100_000);
+    }
+    expect(seen()).not.toMatch(/error/);
+    await stop();
+    greeter.close();
+  });
+
   it('says which port nothing listens on', async () => {
     const gone = await listening(() => undefined);
     const dead = portOf(gone);

@@ -73,18 +73,26 @@ export class PortForward {
   }
 }
 
-/** Both ways until both are done; what went wrong, if anything did. */
+/** Both ways until both are done, or the client gives it up: it may, once it has what it wanted. What went wrong, if anything did. */
 async function carry(pipe: Pipe, data: SpdyStream): Promise<string | undefined> {
+  let givenUp = false;
   // Before its end is seen: what was given up has not come to its end.
-  void data.gone.then(() => pipe.abort('the client went away'));
+  void data.gone.then(() => {
+    givenUp = true;
+    pipe.abort('the client went away');
+  });
   const up = (async () => {
     for await (const bytes of data.incoming) await pipe.write(0, bytes);
     await pipe.end(0);
   })().catch(() => undefined);
   try {
     for await (const item of pipe.incoming) {
-      if ('end' in item) await data.end();
-      else await data.write(item.bytes);
+      if ('bytes' in item) await data.write(item.bytes);
+      else {
+        await data.end();
+        // Nothing is left to be said either way, whether or not the agent sees that too.
+        void up.then(() => pipe.close());
+      }
     }
   } catch {
     // The pipe broke; its ending says so.
@@ -92,5 +100,6 @@ async function carry(pipe: Pipe, data: SpdyStream): Promise<string | undefined> 
   const { error, broken } = await pipe.closed;
   data.incoming.drop();
   await up;
+  if (givenUp) return undefined;
   return broken === undefined ? error : `the stream to the node broke: ${broken}`;
 }
