@@ -47,7 +47,9 @@ export async function run(): Promise<Figure[]> {
       const podMs = await cluster.startOne(`single-${run}`);
       const runMs = dockerRun(docker, `single-${run}`);
       // The first of each warms up.
-      if (run > 0) ours.push(podMs), bare.push(runMs);
+      if (run === 0) continue;
+      ours.push(podMs);
+      bare.push(runMs);
     }
     const bareRate = await bareRateOf(docker);
     const podRate = await cluster.startMany();
