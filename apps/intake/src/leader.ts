@@ -11,7 +11,7 @@ import type { IntakeMetrics } from './metrics.ts';
 import { NamespaceSweep } from './namespaces.ts';
 import { Nodes } from './nodes.ts';
 import { State } from './state.ts';
-import { isInternal } from './users.ts';
+import { isRoutine } from './users.ts';
 import { announcementOf } from './withheld.ts';
 
 export interface LeaderPorts {
@@ -135,7 +135,7 @@ export class Term {
   #settled(write: WriteRequest, outcome: Admitted | ApiError, version: number | undefined): void {
     const { log, metrics } = this.#ports;
     metrics.settled(write, outcome);
-    const level = isInternal(write.user) ? 'debug' : 'info';
+    const level = isRoutine(write.user) ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
     const { operation, resource, namespace, user, fieldManager, view, dryRun } = write;
     const refused = outcome instanceof ApiError;

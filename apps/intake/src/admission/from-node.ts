@@ -1,6 +1,7 @@
 import { ApiError, conflict, forbidden, invalid, kindByResource, notFound, valueAt, type KubeObject } from '@roundsman/api';
 import type { messages } from '@roundsman/bus';
 import type { z } from 'zod';
+import { agentUser } from '../users.ts';
 import { admit } from './admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
 
@@ -12,7 +13,7 @@ const events = { plural: 'events', group: '' };
 
 /** The same as a write of anybody: for the audit log, and for what is not the agent's to say. */
 export function requestOf(node: string, asked: NodeWrite): WriteRequest {
-  const base = { fieldValidation: 'Ignore', dryRun: false, user: `system:node:${node}` } as const;
+  const base = { fieldValidation: 'Ignore', dryRun: false, user: agentUser(node) } as const;
   if (asked.operation === 'event') {
     const metadata = (asked.event['metadata'] ?? {}) as { namespace?: string; name?: string };
     return { ...base, operation: 'update', resource: 'events', namespace: metadata.namespace ?? 'default', ...(metadata.name !== undefined && { name: metadata.name }), object: asked.event };
