@@ -1,4 +1,4 @@
-import { PassThrough, Readable, type Duplex } from 'node:stream';
+import { addAbortSignal, PassThrough, Readable, type Duplex } from 'node:stream';
 import {
   RuntimeProblem,
   type ContainerConfig,
@@ -201,9 +201,9 @@ export class FakePodRuntime implements PodRuntime {
     return { stdin: options.stdin ? new PassThrough().resume() : undefined, stdout: Readable.from([output]), stderr: Readable.from([]), resize: async () => undefined, exitCode: Promise.resolve(undefined) };
   }
 
-  async connect(podUid: string, port: number): Promise<Duplex> {
+  async connect(podUid: string, port: number, signal: AbortSignal): Promise<Duplex> {
     this.#check();
-    return this.connection(podUid, port);
+    return addAbortSignal(signal, this.connection(podUid, port));
   }
 
   async stats(ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>> {

@@ -78,21 +78,30 @@ export class DockerPodRuntime implements PodRuntime {
 
   async removePod(podUid: string): Promise<void> {
     for (const deadline = Date.now() + removeWithinMs; ; ) {
-      const left = await this.#containers.list(podUid);
-      if (left.length === 0) return;
-      const sandboxes = left.filter(({ Labels }) => readLabels(Labels).container === undefined).map(({ Id }) => Id);
-      for (const id of sandboxes) {
-        this.#connections.forget(id);
-        this.#sandboxes.forget(id);
-      }
-      const removals = await Promise.allSettled(left.filter(({ Id }) => !sandboxes.includes(Id)).map(({ Id }) => this.#containers.remove(Id)));
-      removals.push(...(await Promise.allSettled(sandboxes.map((id) => this.#containers.remove(id)))));
-      const failed = removals.find((removal) => removal.status === 'rejected');
-      if (failed === undefined && (await this.#containers.list(podUid)).length === 0) return;
-      if ((failed?.reason as RuntimeProblem | undefined)?.code === 'Unavailable' || Date.now() > deadline) throw failed?.reason ?? new RuntimeProblem('Sandbox', `what is left of pod ${podUid} is not removed within ${removeWithinMs / 1000} s`);
+      const failed = await this.#removeAll(podUid);
+      if ((await this.#containers.list(podUid)).length === 0) return;
+      if (failed?.code === 'Unavailable') throw failed;
+      if (Date.now() > deadline) throw failed ?? new RuntimeProblem('Sandbox', `what is left of pod ${podUid} is not removed within ${removeWithinMs / 1000} s`);
       // A file system that is still busy is free a moment later.
       await new Promise((resolve) => setTimeout(resolve, removeAgainMs));
     }
+  }
+
+  /** The sandbox last: the others share it. What could not be removed, if anything. */
+  async #removeAll(podUid: string): Promise<RuntimeProblem | undefined> {
+    const all = (await this.#containers.list(podUid)).map(({ Id, Labels }) => ({ id: Id, isSandbox: readLabels(Labels).container === undefined }));
+    const results: PromiseSettledResult<void>[] = [];
+    for (const sandboxes of [false, true]) {
+      const ids = all.filter(({ isSandbox }) => isSandbox === sandboxes).map(({ id }) => id);
+      if (sandboxes) for (const id of ids) this.#forgetSandbox(id);
+      results.push(...(await Promise.allSettled(ids.map((id) => this.#containers.remove(id)))));
+    }
+    return results.find((result) => result.status === 'rejected')?.reason as RuntimeProblem | undefined;
+  }
+
+  #forgetSandbox(id: string): void {
+    this.#connections.forget(id);
+    this.#sandboxes.forget(id);
   }
 
   async startContainer(config: ContainerConfig): Promise<PodContainer> {

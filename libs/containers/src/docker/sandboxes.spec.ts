@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, freePort, whenDocker } from '@roundsman/testkit';
 import { PodLab } from './testing/pod-lab.ts';
@@ -61,6 +63,19 @@ whenDocker(describe)('sandboxes on Docker', () => {
     const second = sandboxOf({ ports });
     await expect(lab.runtime.startSandbox(second)).rejects.toMatchObject({ code: 'PortInUse', message: expect.stringContaining(`host port ${port}/TCP is already in use on this node`) as unknown as string });
     expect((await lab.runtime.pods()).map(({ podUid }) => podUid)).toEqual([spec.podUid]);
+    await lab.runtime.removePod(spec.podUid);
+  });
+
+  it('says the same of a port that any program of the machine holds', async () => {
+    const server = createServer().listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const spec = sandboxOf({ ports: [{ containerPort: 80, protocol: 'TCP', hostPort: port, hostIP: '' }] });
+    await expect(lab.runtime.startSandbox(spec)).rejects.toMatchObject({ code: 'PortInUse', message: expect.stringContaining(`host port ${port}/TCP is already in use on this node`) as unknown });
+    expect(await lab.runtime.pods()).toEqual([]);
+    server.close();
+    await once(server, 'close');
+    expect(await lab.runtime.startSandbox(spec)).toMatchObject({ running: true });
     await lab.runtime.removePod(spec.podUid);
   });
 

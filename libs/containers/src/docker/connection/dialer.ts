@@ -65,6 +65,7 @@ export class Dialer {
     // It must not keep the agent alive; without the agent it ends.
     child.unref();
     child.channel?.unref();
+    (child.stderr as Socket | null)?.unref();
     return child;
   }
 }
