@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimeEvent } from '../pod-runtime.ts';
 import type { Daemon } from './daemon.ts';
 import { jsonLines } from './json-lines.ts';
@@ -56,7 +57,7 @@ export class RuntimeEvents {
       } catch {
         // The daemon is away: `problem()` of the runtime says so in words; here it is waited for.
       }
-      if (!signal.aborted) await pauseFor(retryMs, signal);
+      await sleep(retryMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -100,14 +101,3 @@ const identityOf = (labels: Readonly<Record<string, string>>): Pick<Known, 'podU
   const { podUid, container } = readLabels(labels);
   return { podUid, container };
 };
-
-const pauseFor = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done);
-  });
