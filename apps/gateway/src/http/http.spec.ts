@@ -16,6 +16,7 @@ import { negotiate } from './negotiate.ts';
 import { resourcePath, segments } from './path.ts';
 import { listOptions, Query, watchOptions, writeOptions } from './query.ts';
 import { refusalOf } from './status.ts';
+import { asksForStream } from './upgrade.ts';
 
 const parse = (text: string, type?: string): unknown => parseBody(Buffer.from(text), type).value;
 const query = (text: string): Query => new Query(new URLSearchParams(text));
@@ -101,6 +102,14 @@ describe('parseBody', () => {
     expect(duplicateKeys('{"a": {"b": 1, "c": [{"d": 1, "d": 2}], "b": 2}, "x": "\\"a\\": {", "a": 1}')).toEqual(['a.c[0].d', 'a.b', 'a']);
     assert(property(jsonValue(), (value) => expect(duplicateKeys(JSON.stringify(value))).toEqual([])));
   });
+});
+
+it('only requests for streams to pods are taken out of HTTP', () => {
+  const asks = (url: string, upgrade?: string, method = 'GET'): boolean => asksForStream({ url, method, headers: upgrade === undefined ? {} : { upgrade } });
+  const exec = '/api/v1/namespaces/n/pods/p/exec?command=a/exec';
+  expect([asks(exec, 'websocket'), asks(exec, 'WebSocket'), asks(exec, 'SPDY/3.1', 'POST'), asks(exec, 'SPDY/3.1')]).toEqual([true, true, true, true]);
+  // curl --http2 asks for h2c everywhere; it gets its answer over HTTP/1.1.
+  expect([asks(exec), asks(exec, 'h2c'), asks(exec, 'websocket', 'POST'), asks('/api/v1/pods?x=/pods/p/exec', 'websocket'), asks('/api/v1/namespaces/n/pods/p/log', 'websocket')]).toEqual([false, false, false, false, false]);
 });
 
 describe('paths', () => {

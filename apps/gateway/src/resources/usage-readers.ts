@@ -1,4 +1,4 @@
-import { ApiError, matchesFields, matchesLabels, notFound, type KubeObject, type NodeMetrics, type PodMetrics } from '@roundsman/api';
+import { ApiError, matchesFields, matchesLabels, notFound, type KubeObject } from '@roundsman/api';
 import { messages, type Bus } from '@roundsman/bus';
 import type { z } from 'zod';
 import type { Page, PageQuery, Reader } from './reader.ts';
@@ -107,12 +107,11 @@ function measured({ metadata }: KubeObject, { at, windowSeconds }: Stats) {
   return { metadata: { name, ...(namespace === undefined ? {} : { namespace }), ...(labels === undefined ? {} : { labels }), creationTimestamp: at }, timestamp: at, window: `${Number(windowSeconds.toFixed(3))}s` };
 }
 
-const nodeMetricsOf = (node: KubeObject, stats: Stats): KubeObject => ({ kind: 'NodeMetrics', apiVersion: 'metrics.k8s.io/v1beta1', ...measured(node, stats), usage: quantities(stats.node) }) as Omit<NodeMetrics, 'metadata'> as unknown as KubeObject;
+const nodeMetricsOf = (node: KubeObject, stats: Stats): KubeObject => ({ kind: 'NodeMetrics', apiVersion: 'metrics.k8s.io/v1beta1', ...measured(node, stats), usage: quantities(stats.node) }) as unknown as KubeObject;
 
 /** Undefined when the agent says nothing of this very pod. */
 function podMetricsOf(pod: KubeObject, stats: Stats): KubeObject | undefined {
   const containers = stats.pods.find(({ uid }) => uid === pod.metadata.uid)?.containers;
   if (containers === undefined || containers.length === 0) return undefined;
-  const metrics = { kind: 'PodMetrics', apiVersion: 'metrics.k8s.io/v1beta1', ...measured(pod, stats), containers: containers.map((one) => ({ name: one.name, usage: quantities(one) })) };
-  return metrics as Omit<PodMetrics, 'metadata'> as unknown as KubeObject;
+  return { kind: 'PodMetrics', apiVersion: 'metrics.k8s.io/v1beta1', ...measured(pod, stats), containers: containers.map((one) => ({ name: one.name, usage: quantities(one) })) } as unknown as KubeObject;
 }
