@@ -26,7 +26,7 @@ export const settingsSchema = z.object({
   docker: z.string().default('').describe('Socket of the Docker daemon that pods run on; without it this node runs none'),
   cluster: z.string().regex(/^[A-Za-z0-9][-A-Za-z0-9._]{0,62}$/).default('default').describe('Cluster whose pods these are: others on the same daemon are never touched'),
   maxPods: z.coerce.number().int().positive().default(110).describe('Pods the node may run'),
-  parallelStarts: z.coerce.number().int().positive().default(4).describe('Sandboxes and containers started at the same time'),
+  parallelStarts: z.coerce.number().int().positive().default(4).describe('Sandboxes and containers that a daemon is asked to start at the same time'),
   stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner with the agent; otherwise it goes on and is adopted by the next agent'),
 });
 export type Settings = z.infer<typeof settingsSchema>;

@@ -12,7 +12,10 @@ import type { NodeServices } from './node-services.ts';
 import type { Plan, Step } from './plan.ts';
 import type { PodRuns } from './pod-runs.ts';
 import type { PodSandbox } from './pod-sandbox.ts';
-import { startFailure } from './problems.ts';
+import { isUnavailable, startFailure } from './problems.ts';
+
+/** After a container could not be ended. */
+const stopAgainMs = 1_000;
 
 /** The pod that containers are worked on for, as it is now. */
 export interface WorkedPod {
@@ -96,8 +99,16 @@ export class ContainerWork {
     try {
       await worked.setUpFiles();
       await startRun(this.#services, {
-        ...{ pod: worked.pod, container, attempt, backOffMs, sandboxId: sandbox.id, sandboxRun: this.#sandbox.run, podIPs: worked.podIPs },
-        ...{ files: this.#files, materials: worked.materials, signal: aborting.signal },
+        pod: worked.pod,
+        container,
+        attempt,
+        backOffMs,
+        sandboxId: sandbox.id,
+        sandboxRun: this.#sandbox.run,
+        podIPs: worked.podIPs,
+        files: this.#files,
+        materials: worked.materials,
+        signal: aborting.signal,
         onContainer: (made) => {
           id = made.id;
           this.#runs.put(made);
@@ -122,8 +133,9 @@ export class ContainerWork {
       await stop.run();
       await this.#runs.learn(run.id);
     } catch (error) {
-      this.#services.events.record(pod, 'Warning', 'FailedKillPod', `error killing pod: ${(error as Error).message}`);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      // A daemon that is away is told of the node, not of each of its pods.
+      if (!isUnavailable(error)) this.#services.events.record(pod, 'Warning', 'FailedKillPod', `error killing pod: ${(error as Error).message}`);
+      await new Promise((resolve) => setTimeout(resolve, stopAgainMs));
     } finally {
       this.#stopping.delete(run.name);
     }

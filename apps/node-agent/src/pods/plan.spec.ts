@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import { array, assert, constantFrom, property, record } from 'fast-check';
 import type { PodSpecInput } from '@roundsman/api';
 import type { Run } from '../containers/run.ts';
 import { container, podOf, runOfName } from '../testing/runs.ts';
@@ -97,10 +97,10 @@ describe('what is done next with a pod', () => {
 
   it('comes to rest in any world: no container twice, none before its turn, all ended at the end', () => {
     const names = ['i1', 'i2', 'a', 'b'];
-    fc.assert(
-      fc.property(
-        fc.constantFrom('Always' as const, 'OnFailure' as const, 'Never' as const),
-        fc.array(fc.record({ name: fc.constantFrom(...names, 'sandbox'), exitCode: fc.constantFrom(0, 1, 137) }), { maxLength: 25 }),
+    assert(
+      property(
+        constantFrom('Always' as const, 'OnFailure' as const, 'Never' as const),
+        array(record({ name: constantFrom(...names, 'sandbox'), exitCode: constantFrom(0, 1, 137) }), { maxLength: 25 }),
         (restartPolicy, happenings) => {
           const spec: PodSpecInput = { restartPolicy, initContainers: [container('i1'), container('i2')], containers: [container('a'), container('b')] };
           const world = new World(spec);

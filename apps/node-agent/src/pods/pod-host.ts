@@ -34,7 +34,7 @@ export class PodHost {
       intake,
       events: this.#events,
       images: new Images(runtime, this.#events),
-      slots: new StartSlots(config.parallelStarts),
+      slots: slotsOf(config),
       log,
       podsFolder: join(config.dataDir, 'pods'),
       hostIPs: config.addresses,
@@ -70,6 +70,15 @@ export class PodHost {
       ? { type: 'ContainersRunnable', status: 'True', reason: 'ContainerRuntimeIsUp', message: `containers run on ${this.#services.runtime.version}` }
       : { type: 'ContainersRunnable', status: 'False', reason: this.#context.config.docker === '' ? 'NoContainerRuntime' : 'ContainerRuntimeIsDown', message: problem };
   }
+}
+
+/** By socket: nodes that share a process and a daemon share what the daemon can do. */
+const slots = new Map<string, StartSlots>();
+function slotsOf({ docker, parallelStarts }: Settings): StartSlots {
+  const shared = slots.get(docker) ?? new StartSlots();
+  slots.set(docker, shared);
+  shared.allow(parallelStarts);
+  return shared;
 }
 
 /** Not every machine has each of these files. */

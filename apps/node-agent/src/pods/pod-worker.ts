@@ -266,6 +266,7 @@ export class PodWorker {
       over,
       verdict: this.#verdict,
       hostIPs: this.#services.hostIPs,
+      pending: this.#writer.pending,
       seenAt: this.#seenAt,
       now,
     });

@@ -18,13 +18,15 @@ const syncAgainMs = 10_000;
 /** The daemon is told back by the manager; this is the net. */
 const unavailableMs = 5_000;
 
+export const isUnavailable = (error: unknown): boolean => error instanceof RuntimeProblem && error.code === 'Unavailable';
+
 export function startFailure(error: unknown): StartFailure {
   if (error instanceof ImageProblem) return { reason: error.reason, message: error.message, event: `Error: ${error.reason}`, retryAfterMs: error.retryAfterMs };
   if (error instanceof ConfigProblem || error instanceof VolumeProblem) return failed('CreateContainerConfigError', error.message, syncAgainMs);
   // Hooks may repeat secrets: only their status says how they failed.
   if (error instanceof HookProblem) return { reason: 'PostStartHookError', message: error.message, event: undefined, retryAfterMs: 0 };
   if (error instanceof RuntimeProblem) {
-    if (error.code === 'Unavailable') return { reason: 'ContainerCreating', message: error.message, event: undefined, retryAfterMs: unavailableMs };
+    if (isUnavailable(error)) return { reason: 'ContainerCreating', message: error.message, event: undefined, retryAfterMs: unavailableMs };
     // A container that could not be started has ended: its back-off says when the next one is due.
     if (error.code === 'Start') return failed('RunContainerError', `failed to start container: ${error.message}`, 0);
     return failed('CreateContainerError', error.message, syncAgainMs);

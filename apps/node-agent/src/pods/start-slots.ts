@@ -5,11 +5,12 @@ export type StartKind = 'container' | 'sandbox';
  * so that pods are finished before others are begun.
  */
 export class StartSlots {
-  readonly #most: number;
+  #most = 1;
   #taken = 0;
   readonly #waiting: Record<StartKind, (() => void)[]> = { container: [], sandbox: [] };
 
-  constructor(most: number) {
+  /** At most so many at once. */
+  allow(most: number): void {
     this.#most = most;
   }
 

@@ -21,6 +21,8 @@ export interface ConditionsView {
   readonly phase: Phase;
   readonly sandboxRunning: boolean;
   readonly statuses: readonly ContainerStatus[];
+  /** The agent's own as they were told last. */
+  readonly before: readonly PodCondition[];
   /** As stored, those of others included. */
   readonly stored: readonly PodCondition[];
   /** RFC 3339. */
@@ -29,12 +31,13 @@ export interface ConditionsView {
 
 /** All conditions of a pod: the agent's own, then those of others as they are. A time of transition changes with the status only. */
 export function conditionsOf(view: ConditionsView): PodCondition[] {
-  const before = new Map(view.stored.map((condition) => [condition.type, condition]));
+  const before = new Map(view.before.map((condition) => [condition.type, condition]));
+  const stored = new Map(view.stored.map((condition) => [condition.type, condition]));
   const containers = containersReady(view);
   const own: Finding[] = [
     truly('PodReadyToStartContainers', view.sandboxRunning),
     initialized(view),
-    ready(view, containers, before),
+    ready(view, containers, stored),
     containers,
     truly('PodScheduled', true),
   ];

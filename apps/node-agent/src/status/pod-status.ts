@@ -19,6 +19,8 @@ export interface PodStatusView {
   readonly over: boolean;
   readonly verdict: Verdict | undefined;
   readonly hostIPs: readonly string[];
+  /** Newer than what is stored of the pod: the status that is being written. */
+  readonly pending?: PodStatus;
   /** When the agent first saw the pod, epoch milliseconds; a stored start time goes before. */
   readonly seenAt: number;
   readonly now: number;
@@ -42,6 +44,7 @@ export function podStatus(view: PodStatusView): PodStatus {
       phase,
       sandboxRunning: sandbox?.running === true,
       statuses: [...inits, ...apps],
+      before: (view.pending ?? stored).conditions ?? [],
       stored: stored.conditions ?? [],
       now: timeText(view.now),
     }),

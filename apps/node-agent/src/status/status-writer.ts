@@ -34,11 +34,9 @@ export class StatusWriter {
     if (this.#written !== status) this.#writing ??= this.#write();
   }
 
-  /** Somebody else changed the stored status: ours is written again. */
-  assert(): void {
-    if (this.#stopped || this.#wanted === undefined) return;
-    this.#written = undefined;
-    this.#writing ??= this.#write();
+  /** What is on its way: newer than what is stored. */
+  get pending(): PodStatus | undefined {
+    return this.#writing === undefined ? undefined : this.#wanted;
   }
 
   /** Resolves when the newest status is in, or the pod is gone. */
