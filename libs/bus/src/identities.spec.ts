@@ -38,7 +38,7 @@ describe('identities', () => {
   it('stand in the server configuration without their secrets', () => {
     const text = renderServerConfig({ host: '::1', port: 4333, httpPort: 8333, storeDir: '/data with "quotes"', identities: credentials });
     expect(text).toContain('listen: "[::1]:4333"');
-    expect(text).toContain('http: "[::1]:8333"');
+    expect(text).toContain('http: "127.0.0.1:8333"');
     expect(text).toContain('store_dir: "/data with \\"quotes\\""');
     expect(text).toContain('sync_interval: always');
     for (const { seed, publicKey } of credentials) {

@@ -36,6 +36,8 @@ ${httpPort === undefined ? '' : `http: ${JSON.stringify(`127.0.0.1:${httpPort}`)
 allow_non_tls: true
 `}server_name: roundsman
 max_payload: 4MB
+# A client on a starved machine takes longer than the usual two seconds to answer, and a refused log-in is final.
+authorization { timeout: 15 }
 jetstream {
   store_dir: ${JSON.stringify(storeDir)}
   sync_interval: always
