@@ -10,7 +10,7 @@ import { countedStatus, hasDeadline, isComplete, overdueAtMs, rolloutStatus, wit
 import { limitsOf } from './limits.ts';
 import { newSetAnnotations, nextRevision, outdated, revisionAnnotation, sizeAnnotations } from './revisions.ts';
 import { desiredAnnotation, newSetSize, oldestFirst, proportionalSizes, shrinkOld, sizeOf, wholeNumber, type Resize, type SetSize } from './sizes.ts';
-import { hashLabel, sameTemplate, templateHash } from './template-hash.ts';
+import { hashLabel, sameTemplate, templateHash } from '../template-hash.ts';
 
 /** One look at one deployment: what it found and has done so far. Its sets are replaced as they are written. */
 interface Look {

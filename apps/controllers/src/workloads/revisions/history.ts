@@ -4,7 +4,7 @@ import type { Informer } from '@roundsman/reconcile';
 import type { Deps } from '../../loop.ts';
 import { controllerOf, controllerReference } from '../../owner.ts';
 import { claimed } from '../adoption.ts';
-import { sameTemplate, templateHash } from '../deployment/template-hash.ts';
+import { sameTemplate, templateHash } from '../template-hash.ts';
 import { outdated, revisionData, revisionFor, templateOf, type Revision } from './revisions.ts';
 
 /** A workload whose templates are kept as ControllerRevisions. */

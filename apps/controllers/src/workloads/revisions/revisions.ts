@@ -1,5 +1,5 @@
 import type { ControllerRevision, KubeObject, PodTemplateSpec } from '@roundsman/api';
-import { sameTemplate } from '../deployment/template-hash.ts';
+import { sameTemplate } from '../template-hash.ts';
 
 export type Revision = ControllerRevision & KubeObject;
 
