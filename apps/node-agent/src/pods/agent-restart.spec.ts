@@ -91,4 +91,18 @@ whenDocker(describe)('pods while their agent is away', () => {
     expect(rig.host.condition()).toMatchObject({ status: 'True' });
     expect(rig.container('web', 'main')).toMatchObject({ containerID: before, restartCount: 0, ready: true });
   }, 90_000);
+
+  it('are judged only when the daemon could be asked: an agent that starts without it waits', async () => {
+    rig.intake.create('once', { restartPolicy: 'Never', containers: [sh(forever)] });
+    await phase('once', 'Running');
+    const before = rig.container('once', 'main');
+    await rig.down();
+    await rig.docker.kill();
+    await rig.up();
+    rig.intake.change('once', (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } }));
+    await eventually(() => expect(rig.host.manager.workers.get(rig.intake.get('once').metadata.uid)?.pod.metadata.labels).toEqual({ changed: 'yes' }));
+    await rig.docker.restart();
+    await eventually(() => expect(rig.host.manager.workers.get(rig.intake.get('once').metadata.uid)?.runs.get('main')?.[0]?.state).toBe('running'), { within: 20_000 });
+    expect(rig.container('once', 'main')).toEqual(before);
+  }, 60_000);
 });

@@ -118,10 +118,10 @@ export class ContainerWork {
     } catch (error) {
       await this.#startFailed(worked.pod, container, attempt, error);
     } finally {
-      // It may have ended meanwhile: then nobody would tell again.
-      if (id !== undefined && this.#endedEarly.delete(id)) await this.#runs.learn(id);
       this.#starting.delete(name);
     }
+    // It may have ended before its id was known: then nobody tells again.
+    if (id !== undefined && this.#endedEarly.delete(id)) await this.#runs.learn(id);
   }
 
   async stop({ run, cause, restart }: Extract<Step, { do: 'stop' }>, container: Container | undefined, graceMs: number | undefined, { pod, podIPs }: WorkedPod): Promise<void> {

@@ -20,9 +20,10 @@ export class PodManager implements PodChanges {
   /** What was found on the machine at the start and belongs to no pod that is known yet. */
   #found = new Map<string, PodOnRuntime>();
   readonly #ending = new Set<string>();
-  /** Changes wait until the machine was looked at: a pod must know what it has. */
   #looked: Promise<void> = Promise.resolve();
   #hasLooked = false;
+  /** Pods that begin when the machine was looked at for the first time: until then nobody knows what they have. */
+  #unbegun: (() => void)[] = [];
   #listed = false;
   #problem: string | undefined = 'the container runtime was not looked at yet';
   #unwatch: () => void = () => undefined;
@@ -84,10 +85,14 @@ export class PodManager implements PodChanges {
     const others = [...this.#workers.values()].map((worker) => worker.pod);
     const worker = new PodWorker(this.#services, pod, () => this.#workers.delete(uid));
     this.#workers.set(uid, worker);
-    const found = this.#found.get(uid);
-    this.#found.delete(uid);
-    const isNew = found === undefined && pod.status?.startTime === undefined && pod.metadata.deletionTimestamp === undefined && !isTerminal(pod.status?.phase);
-    void worker.start(found, isNew ? refusal(pod, others, this.#services.allocatable) : undefined);
+    const begin = (): void => {
+      const found = this.#found.get(uid);
+      this.#found.delete(uid);
+      const isNew = found === undefined && pod.status?.startTime === undefined && pod.metadata.deletionTimestamp === undefined && !isTerminal(pod.status?.phase);
+      void worker.start(found, isNew ? refusal(pod, others, this.#services.allocatable) : undefined);
+    };
+    if (this.#hasLooked) begin();
+    else this.#unbegun.push(begin);
   }
 
   #event(event: RuntimeEvent): void {
@@ -107,23 +112,26 @@ export class PodManager implements PodChanges {
   async #lookOnce(): Promise<void> {
     const { runtime, log } = this.#services;
     const before = this.#problem;
+    const seen = new Map([...this.#workers].map(([uid, worker]) => [uid, worker.seen]));
     this.#problem = await runtime.problem().catch((error: Error) => error.message);
-    if (this.#problem !== undefined) {
-      if (this.#problem !== before) log.warn({ problem: this.#problem }, 'no containers can be run now');
+    if (this.#problem !== undefined && this.#problem !== before) log.warn({ problem: this.#problem }, 'no containers can be run now');
+    let pods: Map<string, PodOnRuntime>;
+    try {
+      pods = new Map((await runtime.pods()).map((pod) => [pod.podUid, pod]));
+    } catch (error) {
+      this.#problem ??= (error as Error).message;
       return;
     }
-    const seen = new Map([...this.#workers].map(([uid, worker]) => [uid, worker.seen]));
-    try {
-      const pods = new Map((await runtime.pods()).map((pod) => [pod.podUid, pod]));
-      if (!this.#hasLooked) this.#hasLooked = true;
+    if (this.#hasLooked) {
       for (const [uid, version] of seen) this.#workers.get(uid)?.observe(pods.get(uid), version);
       this.#found = new Map([...pods].filter(([uid]) => !this.#workers.has(uid) && !seen.has(uid)));
-      this.#endOrphans();
-      if (before !== undefined) for (const worker of this.#workers.values()) worker.retry();
-    } catch (error) {
-      this.#problem = (error as Error).message;
-      log.warn({ err: error }, 'the containers of this node cannot be listed now');
+    } else {
+      this.#hasLooked = true;
+      this.#found = pods;
+      for (const begin of this.#unbegun.splice(0)) begin();
     }
+    this.#endOrphans();
+    if (before !== undefined && this.#problem === undefined) for (const worker of this.#workers.values()) worker.retry();
   }
 
   /** Pods on the machine that the record does not know: ended, their files removed. Only after all pods were listed and the machine was looked at. */

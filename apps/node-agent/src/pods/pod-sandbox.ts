@@ -3,7 +3,7 @@ import type { Pod } from '@roundsman/api';
 import type { Sandbox } from '@roundsman/containers';
 import { sandboxSpec } from '../containers/sandbox-spec.ts';
 import type { PodFiles } from '../volumes/pod-files.ts';
-import { VolumeProblem } from '../volumes/volume-problem.ts';
+import { mountFailed, VolumeProblem } from '../volumes/volume-problem.ts';
 import { retryDelay } from './back-off.ts';
 import type { NodeServices } from './node-services.ts';
 
@@ -70,7 +70,7 @@ export class PodSandbox {
       this.#failures += 1;
       const { message } = error as Error;
       if (error instanceof VolumeProblem) {
-        events.record(pod, 'Warning', 'FailedMount', `MountVolume.SetUp failed for volume "${error.volume}" : ${message}`);
+        events.record(pod, 'Warning', 'FailedMount', mountFailed(error));
         return Math.min(mountRetryMs.first * 2 ** Math.min(this.#failures - 1, 20), mountRetryMs.longest);
       }
       events.record(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);

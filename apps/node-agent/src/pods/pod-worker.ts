@@ -7,6 +7,7 @@ import { isTerminal } from '../status/phase.ts';
 import { podStatus, type Verdict } from '../status/pod-status.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import { PodFiles } from '../volumes/pod-files.ts';
+import { mountFailed, VolumeProblem } from '../volumes/volume-problem.ts';
 import type { Refusal } from './admission.ts';
 import { closePod } from './close-pod.ts';
 import { ContainerWork, type WorkedPod } from './container-work.ts';
@@ -18,6 +19,8 @@ import { PodSandbox } from './pod-sandbox.ts';
 
 /** A pod that nobody wants any more has at least this long between TERM and KILL. */
 const leastGraceMs = 1_000;
+/** After something failed that has no wait of its own. */
+const againAfterMs = 1_000;
 /** setTimeout fires at once beyond this. */
 const longestTimer = 2 ** 31 - 1;
 
@@ -139,7 +142,13 @@ export class PodWorker {
 
   /** Brings volumes up to date with the ConfigMaps and Secrets they show. */
   refreshVolumes(): void {
-    if (this.#files.isSetUp && this.#ending() === undefined) this.#beside(() => this.#setUpFiles(0));
+    if (!this.#files.isSetUp || this.#ending() !== undefined) return;
+    this.#beside(() =>
+      this.#setUpFiles(0).catch((error: unknown) => {
+        if (!(error instanceof VolumeProblem)) throw error;
+        this.#services.events.record(this.#pod, 'Warning', 'FailedMount', mountFailed(error));
+      }),
+    );
   }
 
   wake(): void {
@@ -302,6 +311,8 @@ export class PodWorker {
   async #setUpFiles(maxAgeMs?: number): Promise<void> {
     const materials = await this.#materials.get(maxAgeMs);
     await this.#files.setUp(this.#pod, materials, { podIPs: this.podIPs, hostIPs: this.#services.hostIPs, allocatable: this.#services.allocatable });
+    // Of a sandbox that an earlier agent made and did not get further with.
+    if (this.#sandbox.current?.running === true) await this.#files.writeHosts(this.#pod, this.podIPs, this.#services.machineFiles.hosts);
   }
 
   /** Nothing runs and nothing will: a pod that is to be deleted is cleared away, any other gives back what it holds. */
@@ -324,7 +335,10 @@ export class PodWorker {
   /** Goes on while the loop looks, and wakes it when done. */
   #beside(work: () => Promise<void>): void {
     const done = work()
-      .catch((error: unknown) => this.#services.log.warn({ err: error, pod: describePod(this.#pod) }, 'something of a pod could not be done; it is looked at again'))
+      .catch(async (error: unknown) => {
+        this.#services.log.warn({ err: error, pod: describePod(this.#pod) }, 'something of a pod could not be done; it is looked at again');
+        await new Promise((resolve) => setTimeout(resolve, againAfterMs).unref());
+      })
       .finally(() => {
         this.#underWay.delete(done);
         this.wake();

@@ -10,3 +10,6 @@ export class VolumeProblem extends Error {
     super(message, options);
   }
 }
+
+/** Message of the event FailedMount. */
+export const mountFailed = ({ volume, message }: VolumeProblem): string => `MountVolume.SetUp failed for volume "${volume}" : ${message}`;
