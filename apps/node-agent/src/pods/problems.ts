@@ -18,6 +18,7 @@ const syncAgainMs = 10_000;
 /** The daemon is told back by the manager; this is the net. */
 const unavailableMs = 5_000;
 
+/** No daemon answered: nothing is known of what was asked. */
 export const isUnavailable = (error: unknown): boolean => error instanceof RuntimeProblem && error.code === 'Unavailable';
 
 export function startFailure(error: unknown): StartFailure {

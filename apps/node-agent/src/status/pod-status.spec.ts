@@ -97,7 +97,9 @@ describe('the status of a pod', () => {
     expect(statusOf(job, { runs: [runOfName('a'), runOfName('b')], verdict })).toMatchObject({ phase: 'Running', reason: 'DeadlineExceeded' });
     expect(statusOf(job, { runs: [exited('a', 0), exited('b', 0)], over: true, verdict })).toMatchObject({ phase: 'Failed', ...verdict });
     expect(statusOf(job, { runs: [], over: true, status: { phase: 'Failed', reason: 'Evicted', message: 'short of memory' } })).toMatchObject({ phase: 'Failed', reason: 'Evicted', message: 'short of memory' });
-    expect(statusOf({ ...job, initContainers: [container('i')] }, { runs: [exited('i', 1)], over: true })).toMatchObject({ phase: 'Failed' });
+    const initFailed = { ...job, initContainers: [container('side', { restartPolicy: 'Always' as const }), container('i')] };
+    expect(statusOf(initFailed, { runs: [runOfName('side'), exited('i', 1)] })).toMatchObject({ phase: 'Pending' });
+    expect(statusOf(initFailed, { runs: [exited('side', 0), exited('i', 1)], over: true })).toMatchObject({ phase: 'Failed' });
     expect(statusOf({ containers: [container('a')] }, { runs: [exited('a', 0)], over: true })).toMatchObject({ phase: 'Succeeded' });
   });
 

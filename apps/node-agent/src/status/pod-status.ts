@@ -58,11 +58,11 @@ export function podStatus(view: PodStatusView): PodStatus {
   } as PodStatus;
 }
 
-/** A pod that has ended stays so, and one that was ended has failed once nothing of it runs. */
-function decided(stored: string | undefined, verdict: Verdict | undefined, phase: Phase, over: boolean): Phase {
-  if (isTerminal(stored)) return stored as Phase;
-  if (verdict !== undefined && over) return 'Failed';
-  return phase;
+/** A pod that has ended stays so; it has ended when nothing of it runs, and then one that was made to end has failed. */
+function decided(stored: Phase | 'Unknown' | undefined, verdict: Verdict | undefined, phase: Phase, over: boolean): Phase {
+  if (stored === 'Succeeded' || stored === 'Failed') return stored;
+  if (!over && isTerminal(phase)) return stored === 'Running' ? stored : 'Pending';
+  return verdict !== undefined && over ? 'Failed' : phase;
 }
 
 const reasonOf = ({ reason, message }: { reason?: string; message?: string }): { reason?: string; message?: string } => ({
