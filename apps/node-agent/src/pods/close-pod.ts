@@ -1,5 +1,5 @@
 import type { Pod } from '@roundsman/api';
-import type { PodFiles } from '../volumes/pod-files.ts';
+import { FilesKept, type PodFiles } from '../volumes/pod-files.ts';
 import { describePod } from './describe.ts';
 import type { NodeServices } from './node-services.ts';
 
@@ -20,8 +20,10 @@ export async function closePod({ runtime, intake, images, log }: NodeServices, f
         await work();
         done = true;
       } catch (error) {
-        log.warn({ err: error, pod: describePod(pod) }, `${failed}; trying again`);
-        await new Promise((resolve) => setTimeout(resolve, againAfterMs));
+        // The pod has ended all the same.
+        done = error instanceof FilesKept;
+        log.warn({ err: error, pod: describePod(pod) }, done ? failed : `${failed}; trying again`);
+        if (!done) await new Promise((resolve) => setTimeout(resolve, againAfterMs));
       }
     }
   }

@@ -4,7 +4,7 @@ import type { PodOnRuntime, RuntimeEvent } from '@roundsman/containers';
 import { hasMaterialVolumes } from '../environment/materials.ts';
 import type { PodChanges } from '../intake/pod-source.ts';
 import { isTerminal } from '../status/phase.ts';
-import { PodFiles } from '../volumes/pod-files.ts';
+import { FilesKept, PodFiles } from '../volumes/pod-files.ts';
 import { refusal } from './admission.ts';
 import type { NodeServices } from './node-services.ts';
 import { endOrphan } from './orphans.ts';
@@ -153,8 +153,14 @@ export class PodManager implements PodChanges {
     if (this.#ending.has(uid)) return;
     this.#ending.add(uid);
     void work()
-      .catch((error: unknown) => this.#services.log.warn({ err: error, pod: uid }, 'what is left of a pod was not removed; trying again'))
-      .finally(() => this.#ending.delete(uid));
+      .then(
+        () => this.#ending.delete(uid),
+        (error: unknown) => {
+          this.#services.log.warn({ err: error, pod: uid }, 'what is left of a pod was not removed');
+          // Else the next look tries again.
+          if (!(error instanceof FilesKept)) this.#ending.delete(uid);
+        },
+      );
   }
 
   #refreshVolumes(): void {

@@ -17,6 +17,11 @@ import { VolumeProblem } from './volume-problem.ts';
 const hostsPath = '/etc/hosts';
 const propagations = { None: 'rprivate', HostToContainer: 'rslave', Bidirectional: 'rshared' } as const;
 
+/** An agent that is not root cannot remove what its pods, which are, left behind. Trying again does not help. */
+export class FilesKept extends Error {
+  override readonly name = 'FilesKept';
+}
+
 /** All files of one pod on this machine: its volumes, its /etc/hosts, the last words of its containers. They lie in one folder and go with it. */
 export class PodFiles {
   readonly #folder: string;
@@ -75,10 +80,16 @@ export class PodFiles {
     await chmod(path, 0o644);
   }
 
-  /** Everything of the pod; also when there is nothing. */
+  /** Everything of the pod; also when there is nothing. Throws FilesKept. */
   async remove(): Promise<void> {
-    await unmountBelow(this.#folder);
-    await rm(this.#folder, { recursive: true, force: true });
+    try {
+      await unmountBelow(this.#folder);
+      await rm(this.#folder, { recursive: true, force: true });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EACCES' && code !== 'EPERM') throw error;
+      throw new FilesKept(`files that containers made in ${this.#folder} belong to others and cannot be removed by this user: remove them as root`, { cause: error });
+    }
   }
 
   async #make(pod: Pod, volume: Volume, materials: Materials, facts: PodFacts): Promise<string> {
