@@ -1,12 +1,11 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ServiceError } from '@roundsman/bus';
-import { Controller, Replica, type Reconcile } from '@roundsman/reconcile';
+import { Controller, EventRecorder, Replica, type Reconcile } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
 import { Caches } from './caches.ts';
 import { disruptionBudgets } from './disruption/disruption-budgets.ts';
 import { oldEvents } from './events/old-events.ts';
-import { Recorder } from './events/recorder.ts';
 import { garbageCollector } from './garbage/garbage-collector.ts';
 import { podGarbage } from './garbage/pod-garbage.ts';
 import type { Deps, LoopDefinition } from './loop.ts';
@@ -17,7 +16,7 @@ import { nodeLeases } from './nodes/node-leases.ts';
 import { nodeLifecycle } from './nodes/node-lifecycle.ts';
 import { nodeTaints } from './nodes/node-taints.ts';
 import { taintEviction } from './nodes/taint-eviction.ts';
-import { NotLeading, Objects } from './objects.ts';
+import { NotLeading, Objects, user } from './objects.ts';
 import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
@@ -110,8 +109,8 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     // What the leader before wrote last must be seen before anything is made or deleted.
     await this.#replica.reached(await this.#store.head());
     const objects = new Objects(bus);
+    const recorder = new EventRecorder({ bus, user, read: (resource, namespace, name) => caches.stored(resource, namespace, name), log });
     // Events that were told before the end are still written.
-    const recorder = new Recorder(caches.events, new Objects(bus), log);
     onEnd(() => recorder.flushed());
     const deps: Deps = { caches, objects, recorder, bus, settings, log };
     const all: Controller[] = [];

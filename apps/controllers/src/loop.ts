@@ -1,9 +1,8 @@
 import type { KubeObject } from '@roundsman/api';
 import type { Bus } from '@roundsman/bus';
-import type { Informer, Reconcile, Seen } from '@roundsman/reconcile';
+import type { EventRecorder, Informer, Reconcile, Seen } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
-import type { Recorder } from './events/recorder.ts';
 import type { Objects } from './objects.ts';
 import type { Settings } from './settings.ts';
 
@@ -11,7 +10,7 @@ import type { Settings } from './settings.ts';
 export interface Deps {
   readonly caches: Caches;
   readonly objects: Objects;
-  readonly recorder: Recorder;
+  readonly recorder: EventRecorder;
   readonly bus: Bus;
   readonly settings: Settings;
   readonly log: Logger;

@@ -4,7 +4,8 @@ import { messages, ServiceError, serviceUser, type Bus, type Write } from '@roun
 import type { Informer } from '@roundsman/reconcile';
 import { wholeSeconds } from './timestamps.ts';
 
-const user = serviceUser('controllers');
+/** In whose name the controllers write. */
+export const user = serviceUser('controllers');
 
 /** An object as it is to be, with whatever members its kind has; what the server sets may be left out. */
 export interface Draft {

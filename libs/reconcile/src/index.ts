@@ -6,3 +6,4 @@ export { Informer, versionOf, type Indexes, type InformerOptions, type Seen } fr
 export { Controller, type ControllerOptions } from './controller.ts';
 export { LeaderGate, type LeaderGateOptions, type LeaderWork, type Term } from './leader.ts';
 export { Replica, type ReplicaOptions } from './replica.ts';
+export { EventRecorder, type EventRecorderOptions, type Happening, type Tell } from './event-recorder.ts';

@@ -1,6 +1,4 @@
-import type { KubeObject } from '@roundsman/api';
-import { nameLimit, type EventObject } from '../events/event.ts';
-import { wholeSeconds } from '../timestamps.ts';
+import { eventAgain, eventName, eventObject, type EventObject, type KubeObject } from '@roundsman/api';
 
 /** Something that happened to an object, once. */
 export interface Occurrence {
@@ -16,8 +14,7 @@ export interface Occurrence {
 export const toldAnnotation = 'roundsman.io/told';
 const component = 'roundsman-controllers';
 /** One Event per object and reason: its count says how often, its message tells of the last. */
-export const eventName = (object: Pick<KubeObject, 'metadata'>, reason: string): string =>
-  `${object.metadata.name.slice(0, nameLimit).replace(/[^a-z0-9]+$/, '')}.${reason.toLowerCase()}.${object.metadata.uid.slice(0, 8)}`;
+export const nameOf = ({ metadata: { name, uid } }: Pick<KubeObject, 'metadata'>, reason: string): string => eventName(name, `${reason.toLowerCase()}.${uid.slice(0, 8)}`);
 
 /**
  * The Event with these occurrences added; undefined when it tells all of them already. Occurrences are of one reason, oldest first.
@@ -28,27 +25,12 @@ export function foldEvent(object: Pick<KubeObject, 'apiVersion' | 'kind' | 'meta
   const last = fresh.at(-1);
   const first = fresh[0];
   if (last === undefined || first === undefined) return undefined;
-  const { name, namespace, uid } = object.metadata;
-  const { apiVersion, kind } = object;
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: existing?.metadata === undefined
-      ? {
-          name: eventName(object, last.reason),
-          namespace: namespace ?? 'default',
-          ownerReferences: [{ apiVersion, kind, name, uid }],
-          annotations: { [toldAnnotation]: String(last.sequence ?? 0) },
-        }
-      : { ...existing.metadata, annotations: { ...existing.metadata.annotations, [toldAnnotation]: String(last.sequence ?? told) } },
-    involvedObject: { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }), uid },
-    reason: last.reason,
-    message: last.message.slice(0, 1024),
-    type: last.type,
-    source: { component },
-    reportingComponent: component,
-    firstTimestamp: existing?.firstTimestamp ?? wholeSeconds(first.atMs),
-    lastTimestamp: wholeSeconds(last.atMs),
-    count: (existing?.count ?? 0) + fresh.length,
-  };
+  const { reason, type, message } = last;
+  if (existing !== undefined) {
+    const again = eventAgain(existing, message, fresh.length, last.atMs);
+    return { ...again, type, metadata: { ...again.metadata, annotations: { ...again.metadata.annotations, [toldAnnotation]: String(last.sequence ?? told) } } };
+  }
+  const { apiVersion, kind, metadata: { name, uid } } = object;
+  const event = eventObject({ name: nameOf(object, reason), about: object, type, reason, message, component, firstMs: first.atMs, lastMs: last.atMs, count: fresh.length });
+  return { ...event, metadata: { ...event.metadata, ownerReferences: [{ apiVersion, kind, name, uid }], annotations: { [toldAnnotation]: String(last.sequence ?? 0) } } };
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { kindByResource, type AnyTask, type Round } from '@roundsman/api';
+import { kindByResource, type AnyTask, type EventObject, type Round } from '@roundsman/api';
 import * as fc from 'fast-check';
-import type { EventObject } from '../events/event.ts';
-import { eventName, foldEvent, type Occurrence } from './event-folding.ts';
+import { foldEvent, nameOf, type Occurrence } from './event-folding.ts';
 import { occurrencesOf } from './occurrences.ts';
 
 const start = Date.UTC(2026, 0, 1);
@@ -65,8 +64,8 @@ describe('events of a task', () => {
   });
 
   it('have names that are valid and differ by object', () => {
-    const name = eventName({ metadata: { ...task.metadata, name: 'x'.repeat(253) } }, 'RoundStarted');
+    const name = nameOf({ metadata: { ...task.metadata, name: 'x'.repeat(253) } }, 'RoundStarted');
     expect(name.length).toBeLessThanOrEqual(253);
-    expect(eventName(task, 'RoundStarted')).toBe('my.mesh.roundstarted.01234567');
+    expect(nameOf(task, 'RoundStarted')).toBe('my.mesh.roundstarted.01234567');
   });
 });

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Runner, RunnerStatus } from '@roundsman/api';
 import { messages, type Messages } from '@roundsman/bus';
-import type { Outcome } from '@roundsman/reconcile';
+import type { Happening, Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
-import type { Happening } from '../events/recorder.ts';
 import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
 import { Silence } from '../silence.ts';
 import { wholeSeconds } from '../timestamps.ts';

@@ -1,14 +1,13 @@
-import type { KubeObject } from '@roundsman/api';
+import type { EventObject, KubeObject } from '@roundsman/api';
 import type { Informer } from '@roundsman/reconcile';
-import type { EventObject } from '../events/event.ts';
 import type { Objects } from '../objects.ts';
-import { eventName, foldEvent, type Occurrence } from './event-folding.ts';
+import { foldEvent, nameOf, type Occurrence } from './event-folding.ts';
 
 /** Tells occurrences of one reason, each once however often this is called. The Event goes when the object goes. */
 export async function tellOnce(objects: Objects, events: Informer, object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>, occurrences: readonly Occurrence[]): Promise<void> {
   const reason = occurrences[0]?.reason;
   if (reason === undefined) return;
-  const existing = events.get(object.metadata.namespace ?? 'default', eventName(object, reason)) as unknown as EventObject | undefined;
+  const existing = events.get(object.metadata.namespace ?? 'default', nameOf(object, reason)) as unknown as EventObject | undefined;
   const event = foldEvent(object, existing, occurrences);
   if (event === undefined) return;
   if (existing === undefined) await objects.create(events, event);

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod, PodTemplateSpec } from '@roundsman/api';
 import { ServiceError } from '@roundsman/bus';
-import type { Tell } from '../events/recorder.ts';
+import type { Tell } from '@roundsman/reconcile';
 import type { Deps } from '../loop.ts';
 import type { Draft } from '../objects.ts';
 import { controllerReference } from '../owner.ts';

@@ -1,5 +1,6 @@
 import type { PodStatus } from '@roundsman/api';
 import { ServiceError } from '@roundsman/bus';
+import type { Tell } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import type { PodCaches } from './caches.ts';
 import { waitsForNode, type PodInfo } from './cluster/pod-info.ts';
@@ -10,7 +11,6 @@ import { preempt, type Eviction } from './decision/preempt.ts';
 import type { Happening } from './filters/filter.ts';
 import type { PodMetrics } from './metrics.ts';
 import type { QueuedPod, SchedulingQueue } from './queue/scheduling-queue.ts';
-import type { PodEvents } from './writes/pod-events.ts';
 import { withCondition, type PodWrites } from './writes/pod-writes.ts';
 
 export interface PodSchedulerOptions {
@@ -18,7 +18,8 @@ export interface PodSchedulerOptions {
   readonly state: ClusterState;
   readonly queue: SchedulingQueue;
   readonly writes: PodWrites;
-  readonly events: PodEvents;
+  /** For events of pods. */
+  readonly tell: Tell;
   readonly metrics: PodMetrics;
   readonly log: Logger;
   /** 0 to 1; chooses between equally good nodes. */
@@ -52,7 +53,6 @@ export class PodScheduler {
     this.#stopped = true;
     await this.#running;
     while (this.#writing.size > 0) await Promise.all(this.#writing);
-    await this.#options.events.stop();
   }
 
   async #run(): Promise<void> {
@@ -91,14 +91,14 @@ export class PodScheduler {
   }
 
   async #bind({ pod, attempts, sinceMs }: QueuedPod, node: string): Promise<void> {
-    const { writes, events, metrics, log } = this.#options;
+    const { writes, tell, metrics, log } = this.#options;
     try {
       await writes.bind(pod.pod, node);
     } catch (error) {
       await this.#notBound(pod, node, error);
       return;
     }
-    events.tell(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.namespace}/${pod.name} to ${node}`);
+    tell(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.namespace}/${pod.name} to ${node}`);
     metrics.attempted('scheduled');
     metrics.bound(Math.max(0, Date.now() - sinceMs) / 1000);
     log.debug({ pod: `${pod.namespace}/${pod.name}`, node, attempts }, 'pod bound');
@@ -149,7 +149,7 @@ export class PodScheduler {
   }
 
   async #evict({ uid, pod }: PodInfo, { node, victims }: Eviction, displaced: readonly PodInfo[]): Promise<void> {
-    const { writes, events, log } = this.#options;
+    const { writes, tell, log } = this.#options;
     log.info({ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, node, victims: victims.map((victim) => `${victim.namespace}/${victim.name}`) }, 'ending less important pods to make room');
     await Promise.all(displaced.map((other) => writes.updateStatus(other.pod, (status) => nominatedTo(status, ''))));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: `${pod.spec.schedulerName}: preempting to accommodate a higher priority pod` } as const;
@@ -157,16 +157,16 @@ export class PodScheduler {
       victims.map(async (victim) => {
         await writes.updateStatus(victim.pod, (status) => withCondition(status, target, Date.now()));
         await writes.remove(victim.pod);
-        events.tell(victim.pod, 'Normal', 'Preempted', `Preempted by pod ${uid} on node ${node}`);
+        tell(victim.pod, 'Normal', 'Preempted', `Preempted by pod ${uid} on node ${node}`);
       }),
     );
   }
 
   /** Why the pod has no node, in an event and in its status. `nominated`: the node where room is made; empty: none any more; undefined: as it was. */
   async #tell({ pod }: PodInfo, reason: 'Unschedulable' | 'SchedulerError', message: string, nominated?: string): Promise<void> {
-    const { writes, events, log } = this.#options;
+    const { writes, tell, log } = this.#options;
     log.debug({ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, reason, message }, 'pod not placed');
-    events.tell(pod, 'Warning', 'FailedScheduling', message);
+    tell(pod, 'Warning', 'FailedScheduling', message);
     await writes.updateStatus(pod, (status, now) => (waitsForNode(now) ? nominatedTo(withCondition(status, { type: 'PodScheduled', status: 'False', reason, message }, Date.now()), nominated) : status));
   }
 
