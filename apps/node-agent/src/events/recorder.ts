@@ -1,7 +1,4 @@
-import type { Pod } from '@roundsman/api';
-import { timeText } from '../status/time.ts';
-
-export type EventType = 'Normal' | 'Warning';
+import { eventName, eventObject, type EventType, type Pod } from '@roundsman/api';
 
 /** Tells what happens to the pods of one node as core/v1 Events, in the kubelet's reasons and words. */
 export interface PodEvents {
@@ -56,29 +53,11 @@ export class EventRecorder implements PodEvents {
     this.#told.set(key, told);
     trim(this.#told, remembered);
     const { node } = this.#options;
-    this.#queue.set(told.name, {
-      apiVersion: 'v1',
-      kind: 'Event',
-      metadata: { name: told.name, namespace: pod.metadata.namespace },
-      involvedObject: {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        namespace: pod.metadata.namespace,
-        name: pod.metadata.name,
-        uid: pod.metadata.uid,
-        resourceVersion: pod.metadata.resourceVersion,
-        ...(container === undefined ? {} : { fieldPath: fieldPath(pod, container) }),
-      },
-      type,
-      reason,
-      message: message.slice(0, 1024),
-      source: { component: 'kubelet', host: node },
-      reportingComponent: 'kubelet',
-      reportingInstance: node,
-      firstTimestamp: timeText(told.first),
-      lastTimestamp: timeText(now),
-      count: told.count,
+    const event = eventObject({
+      name: told.name, about: pod, type, reason, message, component: 'kubelet', host: this.#options.node, firstMs: told.first, lastMs: now, count: told.count,
+      ...(container === undefined ? {} : { fieldPath: fieldPath(pod, container) }),
     });
+    this.#queue.set(told.name, event as unknown as Record<string, unknown>);
     trim(this.#queue, longestQueue);
     this.#sending ??= this.#send();
   }
@@ -111,7 +90,7 @@ export class EventRecorder implements PodEvents {
   /** As Kubernetes names them: object and time in hexadecimal nanoseconds; never twice the same. */
   #nameFor(object: string, now: number): string {
     this.#last = Math.max(this.#last + 1, now * 1000);
-    return `${object}.${(BigInt(this.#last) * 1000n).toString(16)}`;
+    return eventName(object, (BigInt(this.#last) * 1000n).toString(16));
   }
 }
 
