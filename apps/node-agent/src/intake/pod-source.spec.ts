@@ -82,6 +82,18 @@ describe('the pods of a node as they are told', () => {
     await heard(['all a', 'changed b']);
   });
 
+  it('what was missed while they were listed is asked for, too', async () => {
+    let open: () => void = () => undefined;
+    gate = new Promise((resolve) => (open = resolve));
+    await source.start();
+    await eventually(() => expect(asked).toHaveLength(1));
+    // The one at 11 is lost.
+    record = { version: 12, pods: ['a', 'b', 'missed'] };
+    tell(12, 11, 'b', 'ADDED');
+    open();
+    await heard(['all a', 'changed b', 'all a b missed']);
+  });
+
   it('is asked for again until it is answered', async () => {
     await served.stop();
     await source.start();

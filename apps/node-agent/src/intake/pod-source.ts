@@ -1,9 +1,12 @@
 import type { Pod } from '@roundsman/api';
 import { messages, type Bus, type Subscription } from '@roundsman/bus';
 import type { Logger } from 'pino';
+import type { z } from 'zod';
 
 const listEveryMs = 10_000;
 const retryAfterMs = 1_000;
+
+type Announcement = z.output<(typeof messages.nodePod)['schema']>;
 
 export interface PodChanges {
   /** All pods of this node: whatever is not among them is gone. */
@@ -22,7 +25,7 @@ export class PodSource {
   /** Version of the last announcement that is taken into account; undefined before the first list. */
   #seen: number | undefined;
   /** What was announced while a list was under way: newer than it, perhaps. */
-  #early: { version: number; apply: () => void }[] = [];
+  #early: Announcement[] = [];
   #listing: Promise<void> | undefined;
   #listAgain = false;
   #timer: NodeJS.Timeout | undefined;
@@ -36,7 +39,7 @@ export class PodSource {
   }
 
   async start(): Promise<void> {
-    this.#subscription = await this.#bus.subscribe(messages.nodePod, { node: this.#node }, ({ payload }) => this.#announced(payload.type, payload.version, payload.previousOfNode, payload.object as unknown as Pod));
+    this.#subscription = await this.#bus.subscribe(messages.nodePod, { node: this.#node }, ({ payload }) => this.#announced(payload));
     this.#timer = setInterval(() => this.#list(), listEveryMs);
     this.#list();
   }
@@ -48,18 +51,20 @@ export class PodSource {
     await this.#listing;
   }
 
-  #announced(type: 'ADDED' | 'MODIFIED' | 'DELETED', version: number, previous: number, pod: Pod): void {
-    const apply = (): void => (type === 'DELETED' ? this.#changes.gone(pod) : this.#changes.changed(pod));
+  #announced(announcement: Announcement): void {
+    const { type, version, previousOfNode, object } = announcement;
     if (this.#listing !== undefined || this.#seen === undefined) {
-      this.#early.push({ version, apply });
+      this.#early.push(announcement);
       if (this.#listing === undefined) this.#list();
       return;
     }
     if (version <= this.#seen) return;
     // What is announced is true in any case; the list brings what was missed.
-    const gap = previous !== this.#seen;
+    const gap = previousOfNode !== this.#seen;
     if (!gap) this.#seen = version;
-    apply();
+    const pod = object as unknown as Pod;
+    if (type === 'DELETED') this.#changes.gone(pod);
+    else this.#changes.changed(pod);
     if (gap) this.#list();
   }
 
@@ -82,13 +87,8 @@ export class PodSource {
     this.#listing = undefined;
     if (this.#stopped) return;
     if (failed && this.#seen === undefined) this.#early.push(...early);
-    else {
-      for (const { version, apply } of early) {
-        if (version <= (this.#seen ?? 0)) continue;
-        this.#seen = version;
-        apply();
-      }
-    }
+    // One of them may have been missed, too.
+    else for (const announcement of early) this.#announced(announcement);
     if (failed) setTimeout(() => this.#list(), retryAfterMs).unref();
     else if (this.#listAgain) {
       this.#listAgain = false;
