@@ -10,12 +10,12 @@ import { State } from './state.ts';
 const meta = (name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject['metadata'] => ({ name, uid: `uid-${name}`, resourceVersion: '10', generation: 1, creationTimestamp: 't', ...more });
 
 /** A namespace `big` that ends, with so many objects; commits take a turn of the event loop. */
-function setUp(objects: number) {
+function setUp(objects: number, finalizers?: string[]) {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const state = new State({
     head: 10,
     objects: [
-      { resource: 'namespaces', namespace: '', name: 'big', object: { apiVersion: 'v1', kind: 'Namespace', metadata: meta('big', { deletionTimestamp }), spec: {} } },
+      { resource: 'namespaces', namespace: '', name: 'big', object: { apiVersion: 'v1', kind: 'Namespace', metadata: meta('big', { deletionTimestamp, ...(finalizers && { finalizers }) }), spec: {} } },
       ...Array.from({ length: objects }, (_, index) => ({ resource: 'configmaps', namespace: 'big', name: `c${index}`, object: { apiVersion: 'v1', kind: 'ConfigMap', metadata: meta(`c${index}`, { namespace: 'big' }), data: {} } as never })),
     ],
     lastOfResource: new Map([['namespaces', 10]]),
@@ -29,7 +29,7 @@ function setUp(objects: number) {
   });
   let refusals = 0;
   const sweep = new NamespaceSweep(state, (write) => (refusals-- > 0 ? Promise.reject(serviceUnavailable('8192 writes are waiting; try again')) : group.submit(write)), pino({ level: 'silent' }));
-  return { state, sweep, refuse: (count: number) => void (refusals = count) };
+  return { state, sweep, submit: group.submit.bind(group), refuse: (count: number) => void (refusals = count) };
 }
 
 describe('a namespace that was deleted', () => {
@@ -43,5 +43,16 @@ describe('a namespace that was deleted', () => {
     refuse(4);
     sweep.start();
     await eventually(() => expect([state.list('configmaps').length, state.list('namespaces').length]).toEqual([0, 0]), { within: 5_000 });
+  });
+  it('waits for finalizers of its own', async () => {
+    const { state, sweep, submit } = setUp(3, ['example.com/x']);
+    sweep.start();
+    await eventually(() => expect(state.list('configmaps')).toEqual([]), { within: 5_000 });
+    // A write that comes after all that the sweep has asked for.
+    const write = { resource: 'namespaces', name: 'big', fieldValidation: 'Strict', dryRun: false, user: 'ada' } as const;
+    await submit({ ...write, operation: 'update', object: { metadata: { name: 'big', labels: { a: 'b' }, finalizers: ['example.com/x'] } } });
+    expect(state.list('namespaces')).toHaveLength(1);
+    await submit({ ...write, operation: 'update', object: { metadata: { name: 'big' } } });
+    await eventually(() => expect(state.list('namespaces')).toEqual([]), { within: 5_000 });
   });
 });

@@ -117,17 +117,23 @@ export class NamespaceSweep {
     let empty = true;
     for (const { resource, object } of this.#state.inNamespace(name)) {
       empty = false;
-      if (object.metadata.deletionTimestamp === undefined) page.push({ operation: 'delete', resource, namespace: name, name: object.metadata.name });
+      if (object.metadata.deletionTimestamp === undefined) page.push({ operation: 'delete', resource, namespace: name, name: object.metadata.name, propagationPolicy: 'Background' });
       if (page.length === pageSize) return page;
     }
-    if (empty && this.#state.get('namespaces', undefined, name)?.metadata.deletionTimestamp !== undefined) page.push({ operation: 'delete', resource: 'namespaces', namespace: undefined, name });
+    const { deletionTimestamp, finalizers = [] } = this.#state.get('namespaces', undefined, name)?.metadata ?? {};
+    if (empty && deletionTimestamp !== undefined && finalizers.length === 0) page.push({ operation: 'delete', resource: 'namespaces', namespace: undefined, name });
     return page;
   }
 }
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
     timer.unref();
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    signal.addEventListener('abort', done, { once: true });
   });

@@ -259,6 +259,11 @@ describe('agents', () => {
     await expect(tell(other, isRunning)).rejects.toMatchObject({ code: 403, message: expect.stringContaining('node "n1" can only act on pods with spec.nodeName set to itself') });
     await expect(tell(pod, isRunning, 'n2')).rejects.toThrow(/Permissions Violation for Publish/);
     await expect(tell({ ...pod, metadata: { ...pod.metadata, uid: 'older' } }, isRunning)).rejects.toMatchObject({ code: 404 });
+    // What the scheduler and intake decide is not the agent's to say.
+    const { qosClass } = pod.status;
+    await tell(pod, { ...isRunning, qosClass: 'Guaranteed', nominatedNodeName: 'n2', resize: 'Proposed' });
+    expect((await podNamed('p'))?.status).toMatchObject({ qosClass });
+    expect(Object.keys((await podNamed('p'))!.status)).not.toEqual(expect.arrayContaining(['nominatedNodeName']));
     await tell(pod, { phase: 'Failed' });
     await expect(tell(pod, isRunning)).rejects.toMatchObject({ code: 422, message: expect.stringContaining('status.phase') });
   });
@@ -272,6 +277,8 @@ describe('agents', () => {
     expect(await event('e', about(pod), 2)).toMatchObject({ object: { count: 2, kind: 'Event' } });
     await event('node', { kind: 'Node', name: 'n1' });
     await expect(event('x', about(other))).rejects.toMatchObject({ code: 403 });
+    await expect(event('x', { ...about(other), uid: undefined })).rejects.toMatchObject({ code: 403, message: expect.stringContaining('must say by its uid which pod it tells of') });
+    await event('earlier', { ...about(other), uid: 'one-before' });
     await expect(event('x', { kind: 'Node', name: 'n2' })).rejects.toMatchObject({ code: 403 });
     await expect(event('x', about(pod), 1, 'n2')).rejects.toMatchObject({ code: 403 });
     await expect(event('x', { kind: 'Secret', namespace: 'default', name: 's' })).rejects.toMatchObject({ code: 403 });

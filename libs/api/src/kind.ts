@@ -83,6 +83,8 @@ export interface Kind {
    * object's own grace; undefined: it may go at once (a pod on no node, or one that has ended).
    */
   readonly graceful?: { readonly seconds: (object: KubeObject) => number | undefined };
+  /** Deleted without a word about what it owns it leaves that behind, as Kubernetes keeps it for old clients (jobs); others take it along. */
+  readonly orphans?: boolean;
   /** Served below it besides status and scale: `binding`, `eviction`, `log`, `exec`, `attach`, `portforward`. */
   readonly subresources?: readonly string[];
   /** Not stored: the gateway reads it from elsewhere (report tables). Only get, list and watch. */

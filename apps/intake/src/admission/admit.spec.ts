@@ -183,6 +183,13 @@ describe('good input', () => {
   });
   it('gets a name where it asks for one', () => {
     expect(create('NetReach', {}, { object: { metadata: { generateName: 'mesh-' } } }).name).toMatch(/^mesh-[b-z0-9]{5}$/);
+    // No longer than a label.
+    expect(create('NetReach', {}, { object: { metadata: { generateName: 'm'.repeat(100) } } }).name).toMatch(/^m{58}[b-z0-9]{5}$/);
+    const world = new World();
+    const taken: string[] = [];
+    const crowded = { ...world, admitted: (...[resource, namespace, name]: Parameters<World['admitted']>) => (/^mesh-/.test(name) && taken.push(name) < 4 ? world.put(resource, { metadata: { name } }) : world.admitted(resource, namespace, name)) };
+    const { name } = admit(request({ resource: resourceOf('NetReach'), namespace: 'default', object: { metadata: { generateName: 'mesh-' }, spec: {} } }), crowded);
+    expect(taken.slice(0, 3)).not.toContain(name);
   });
 });
 
@@ -308,6 +315,30 @@ describe('changes', () => {
     expect(refusal(() => admit(request({ operation: 'update', ...at, object: { ...body(kept), metadata: { finalizers: ['a.b/c', 'd.e/f'] } } }), world)).message).toMatch(/no new finalizers can be added/);
     expect(admit(request({ operation: 'update', ...at, object: { ...body(stored), metadata: { finalizers: [] } } }), world).type).toBe('DELETED');
   });
+  it('a second deletion says anew what becomes of the dependents, without a word nothing', () => {
+    const world = new World();
+    world.store({ ...at, object: { metadata: { name: 'x', finalizers: ['a.b/c'] } } });
+    const remove = (propagationPolicy?: WriteRequest['propagationPolicy']): Admitted => {
+      const outcome = admit(request({ operation: 'delete', ...at, ...(propagationPolicy && { propagationPolicy }) }), world);
+      if (outcome.type === 'MODIFIED') world.put(at.resource, outcome.object as never as { metadata: { name: string } });
+      return outcome;
+    };
+    expect(remove('Foreground').object.metadata.finalizers).toEqual(['a.b/c', 'foregroundDeletion']);
+    expect(remove().type).toBeUndefined();
+    expect(remove('Orphan').object.metadata).toMatchObject({ finalizers: ['a.b/c', 'orphan'], deletionTimestamp: '2026-03-01T10:00:00Z' });
+    expect(remove('Background').object.metadata.finalizers).toEqual(['a.b/c']);
+    world.put(at.resource, { metadata: { name: 'x', namespace: 'default', finalizers: ['foregroundDeletion'], deletionTimestamp: '2026-03-01T10:00:00Z', deletionGracePeriodSeconds: 0 } as never });
+    expect(remove('Background').type).toBe('DELETED');
+  });
+  it('without a word about them jobs leave their pods behind, as for clients of old', () => {
+    const world = new World();
+    const job = { resource: 'jobs.batch', namespace: 'default', name: 'j' };
+    world.put('jobs.batch', { metadata: { name: 'j', namespace: 'default' } });
+    expect(admit(request({ operation: 'delete', ...job }), world).object.metadata.finalizers).toEqual(['orphan']);
+    expect(admit(request({ operation: 'delete', ...job, propagationPolicy: 'Background' }), world).type).toBe('DELETED');
+    world.put('jobs.batch', { metadata: { name: 'j', namespace: 'default', finalizers: ['foregroundDeletion'] } as never });
+    expect(admit(request({ operation: 'delete', ...job }), world).object.metadata.finalizers).toEqual(['foregroundDeletion']);
+  });
   it('of nothing are a 404, with the words of Kubernetes', () => {
     const { world } = start();
     for (const operation of ['update', 'updateStatus', 'delete'] as const) {
@@ -369,6 +400,15 @@ describe('other kinds', () => {
     expect(config({ a: '\ud800' })).toMatchObject({ code: 400 });
     expect(config({ 'a b': 'x' })).toMatchObject({ code: 422 });
     expect(admit(request({ resource: 'configmaps', namespace: 'default', object: { metadata: { name: 'c' }, data: { a: '\\u0000' } } }), new World()).type).toBe('ADDED');
+  });
+  it('are measured in bytes, not in characters', () => {
+    const status = (text: string): Admitted => {
+      const world = new World();
+      world.put('namespaces', { metadata: { name: 'n' }, apiVersion: 'v1', kind: 'Namespace', spec: {} });
+      return admit(request({ operation: 'updateStatus', resource: 'namespaces', name: 'n', object: { status: { conditions: [{ type: 'T', status: 'True', reason: 'R', message: text, lastTransitionTime: '2026-01-01T00:00:00Z' }] } } }), world);
+    };
+    expect(status('x'.repeat(700_000)).type).toBe('MODIFIED');
+    expect(refusal(() => status('語'.repeat(700_000)))).toMatchObject({ code: 413, message: expect.stringContaining('the limit is 1500000') });
   });
   it('keep the built-in namespaces', () => {
     expect(refusal(() => admit(request({ operation: 'delete', resource: 'namespaces', name: 'default' }), new World()))).toMatchObject({ code: 403 });

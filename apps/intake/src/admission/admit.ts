@@ -71,7 +71,7 @@ function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted 
   const { body, warnings, view: viewName } = bodyOf(kind, write, undefined);
   const meta = body['metadata'] as ObjectMeta;
   if (textOf(meta.resourceVersion) !== undefined) throw badRequest('resourceVersion should not be set on objects to be created');
-  if (((meta.name as unknown) ?? '') === '' && typeof meta.generateName === 'string' && meta.generateName !== '') meta.name = meta.generateName.slice(0, 248) + suffix();
+  if (((meta.name as unknown) ?? '') === '' && typeof meta.generateName === 'string' && meta.generateName !== '') meta.name = generatedName(meta.generateName, (name) => view.admitted(write.resource, kind.namespaced ? meta.namespace : undefined, name) !== undefined);
   if (kind.namespaced) requireNamespace(kind, meta, view);
   const keepStatus = kind.hasStatus && isInternal(write.user);
   if (!keepStatus) delete body['status'];
@@ -220,5 +220,12 @@ function readAgain(kind: Kind, old: KubeObject): KubeObject | undefined {
 }
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
-/** Five characters that spell no word, as Kubernetes appends to generated names. */
-const suffix = (): string => Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => letters[byte % letters.length]).join('');
+/** Characters of a prefix that are kept: what is generated is no longer than a label. */
+const longestPrefix = 58;
+/** The prefix and five characters that spell no word, as Kubernetes makes them; others when the name is taken, eight times at most. */
+function generatedName(prefix: string, taken: (name: string) => boolean): string {
+  for (let attempt = 1; ; attempt++) {
+    const name = prefix.slice(0, longestPrefix) + Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => letters[byte % letters.length]).join('');
+    if (attempt === 8 || !taken(name)) return name;
+  }
+}

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { builtInNamespaces, conflict, forbidden, type Kind, type KubeObject, type StoredMeta } from '@roundsman/api';
 import { admitted, timestamp, unchanged, type Admitted, type AdmissionView, type WriteRequest } from './outcome.ts';
 
@@ -24,30 +25,33 @@ export function remove(kind: Kind, old: KubeObject, write: WriteRequest, view: A
   const { name } = old.metadata;
   if (isNamespace(kind) && (builtInNamespaces as readonly string[]).includes(name)) throw forbidden(kind, name, 'this namespace may not be deleted');
   // A namespace goes when it is empty: namespaces.ts empties it and then deletes it in its own name.
-  if (isNamespace(kind) && write.user === namespaceSweeper) return admitted(kind, 'DELETED', { ...old, metadata: { ...old.metadata } }, [], write);
-  if (old.metadata.deletionTimestamp !== undefined) return removeSooner(kind, old, write);
+  if (isNamespace(kind) && write.user === namespaceSweeper && (old.metadata.finalizers ?? []).length === 0) return admitted(kind, 'DELETED', { ...old, metadata: { ...old.metadata } }, [], write);
+  if (old.metadata.deletionTimestamp !== undefined) return removeAgain(kind, old, write);
 
   const seconds = graceOf(kind, old, write);
-  const finalizers = finalizersFor(old.metadata, write.propagationPolicy);
+  const finalizers = finalizersFor(kind, old.metadata, write.propagationPolicy);
   const waits = seconds > 0 || finalizers.length > 0 || isNamespace(kind);
   if (!waits && kind.graceful === undefined) return admitted(kind, 'DELETED', { ...old, metadata: { ...old.metadata } }, [], write);
-  const metadata: StoredMeta = marked(old.metadata, view.now + seconds * 1000, seconds);
-  if (finalizers.length > 0) metadata.finalizers = finalizers;
-  else delete metadata.finalizers;
+  const metadata = marked(old.metadata, view.now + seconds * 1000, seconds, finalizers);
   if (old.metadata.generation !== undefined) metadata.generation = old.metadata.generation + 1;
   return admitted(kind, waits ? 'MODIFIED' : 'DELETED', { ...old, metadata, ...(isNamespace(kind) && { status: { ...(old.status as object | undefined), phase: 'Terminating' } }) }, [], write);
 }
 
-/** A second deletion only ever shortens the time that is left. */
-function removeSooner(kind: Kind, old: KubeObject, write: WriteRequest): Admitted {
-  const { deletionTimestamp, deletionGracePeriodSeconds: given = 0, finalizers = [] } = old.metadata;
-  const seconds = write.gracePeriodSeconds;
-  if (kind.graceful === undefined || seconds === undefined || seconds >= given) return unchanged(kind, old);
-  const metadata = marked(old.metadata, Date.parse(deletionTimestamp ?? '') + (seconds - given) * 1000, seconds);
-  return admitted(kind, seconds > 0 || finalizers.length > 0 ? 'MODIFIED' : 'DELETED', { ...old, metadata }, [], write);
+/** A second deletion only ever shortens the time that is left; and what it says of the dependents holds, unless it is to wait as long as the first. */
+function removeAgain(kind: Kind, old: KubeObject, write: WriteRequest): Admitted {
+  const { deletionTimestamp = '', deletionGracePeriodSeconds: given = 0, finalizers: before = [] } = old.metadata;
+  const seconds = Math.min(write.gracePeriodSeconds ?? given, given);
+  if (given > 0 && seconds === given) return unchanged(kind, old);
+  const finalizers = finalizersFor(kind, old.metadata, write.propagationPolicy);
+  if (seconds === given && isDeepStrictEqual(finalizers, before) && (before.length > 0 || isNamespace(kind))) return unchanged(kind, old);
+  const metadata = marked(old.metadata, Date.parse(deletionTimestamp) + (seconds - given) * 1000, seconds, finalizers);
+  return admitted(kind, seconds > 0 || finalizers.length > 0 || isNamespace(kind) ? 'MODIFIED' : 'DELETED', { ...old, metadata }, [], write);
 }
 
-const marked = (old: StoredMeta, endMs: number, seconds: number): StoredMeta => ({ ...old, deletionTimestamp: timestamp(endMs), deletionGracePeriodSeconds: seconds });
+function marked(old: StoredMeta, endMs: number, seconds: number, finalizers: string[]): StoredMeta {
+  const { finalizers: _before, ...rest } = old;
+  return { ...rest, deletionTimestamp: timestamp(endMs), deletionGracePeriodSeconds: seconds, ...(finalizers.length > 0 && { finalizers }) };
+}
 
 /** Seconds the object is given to end; 0: it goes at once. */
 function graceOf({ graceful }: Kind, old: KubeObject, write: WriteRequest): number {
@@ -55,8 +59,10 @@ function graceOf({ graceful }: Kind, old: KubeObject, write: WriteRequest): numb
   return own === undefined ? 0 : (write.gracePeriodSeconds ?? own);
 }
 
-/** What was said last about its dependents holds; nothing said leaves it as it is. */
-function finalizersFor({ finalizers = [] }: StoredMeta, policy: WriteRequest['propagationPolicy']): string[] {
+/** What was said last about its dependents holds; nothing said leaves it as it is, and to a kind that is deleted for the first time what is usual for it. */
+function finalizersFor({ orphans }: Kind, { finalizers = [], deletionTimestamp }: StoredMeta, asked: WriteRequest['propagationPolicy']): string[] {
+  const said = finalizers.includes(foregroundFinalizer) || finalizers.includes(orphanFinalizer) || deletionTimestamp !== undefined;
+  const policy = asked ?? (orphans === true && !said ? 'Orphan' : undefined);
   if (policy === undefined) return finalizers;
   const others = finalizers.filter((one) => one !== foregroundFinalizer && one !== orphanFinalizer);
   if (policy === 'Orphan') return [...others, orphanFinalizer];

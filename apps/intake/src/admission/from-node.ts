@@ -48,6 +48,9 @@ interface PodStatus extends Record<string, unknown> {
   readonly conditions?: readonly { readonly type: string }[];
 }
 
+/** Members of a pod's status that are not the agent's to say. */
+const ofOthers = ['qosClass', 'nominatedNodeName', 'resize'];
+
 /** What the agent knows over what it does not: conditions of others stay, and what has ended does not run again. */
 function mergedStatus(pod: KubeObject, told: PodStatus): PodStatus {
   const old = (pod.status ?? {}) as PodStatus;
@@ -57,9 +60,12 @@ function mergedStatus(pod: KubeObject, told: PodStatus): PodStatus {
   }
   const own = (told.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
   const others = (old.conditions ?? []).filter(({ type }) => !own.some((one) => one.type === type));
-  const kept: Record<string, unknown> = {};
-  for (const member of ['qosClass', 'nominatedNodeName', 'resize']) if (old[member] !== undefined) kept[member] = old[member];
-  return { ...told, ...kept, conditions: [...own, ...others] };
+  const next: Record<string, unknown> = { ...told, conditions: [...own, ...others] };
+  for (const member of ofOthers) {
+    if (old[member] === undefined) delete next[member];
+    else next[member] = old[member];
+  }
+  return next;
 }
 
 /** An Event about the node itself or a pod on it; one of its name is replaced when it was the node's, too. */
@@ -73,7 +79,8 @@ function admitEvent(node: string, write: WriteRequest, view: AdmissionView): Adm
   } else {
     if (about.kind !== 'Pod' || about.namespace !== namespace) throw refused(`node ${JSON.stringify(node)} can only tell of itself and its pods, in the pod's namespace`);
     const pod = view.admitted('pods', namespace, about.name ?? '');
-    // A pod that has just gone may still be told of.
+    if ((about.uid ?? '') === '') throw refused(`node ${JSON.stringify(node)} must say by its uid which pod it tells of`);
+    // A pod that has just gone may still be told of, also when another one has its name.
     if (pod !== undefined && pod.metadata.uid === about.uid && valueAt(pod, 'spec', 'nodeName') !== node) throw refused(`node ${JSON.stringify(node)} can only tell of pods with spec.nodeName set to itself`);
   }
   if (valueAt(object, 'source', 'host') !== node) throw refused(`source.host must be ${JSON.stringify(node)}`);

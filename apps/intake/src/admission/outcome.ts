@@ -52,7 +52,9 @@ const maxObjectBytes = 1_500_000;
 
 function storable(kind: Kind, object: KubeObject): void {
   const text = JSON.stringify(object);
-  if (text.length > maxObjectBytes) throw new ApiError('RequestEntityTooLarge', `the object has ${text.length} bytes; the limit is ${maxObjectBytes}`);
+  // No character of it has more than three bytes.
+  const bytes = text.length * 3 > maxObjectBytes ? Buffer.byteLength(text) : text.length;
+  if (bytes > maxObjectBytes) throw new ApiError('RequestEntityTooLarge', `the object has ${bytes} bytes; the limit is ${maxObjectBytes}`);
   // Postgres cannot read them in text, nor can most others. Escapes are rare, so the costly look is rarely needed.
   if (/\\u(0000|d[89a-f])/.test(text)) refuseUnreadable(kind, object);
 }

@@ -22,6 +22,7 @@ export const job: Kind = {
   columns: jobColumns,
   fieldSelectors: [],
   validate: jobRules,
+  orphans: true,
 };
 
 function complete(object: KubeObject): void {

@@ -28,7 +28,7 @@ export function cronJobs(deps: Deps): LoopDefinition {
 
   async function remove(cronJob: CronJob, job: Job): Promise<void> {
     try {
-      if (await objects.delete(caches.jobs, job)) tell(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${job.metadata.name}`);
+      if (await objects.delete(caches.jobs, job, { propagationPolicy: 'Background' })) tell(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${job.metadata.name}`);
     } catch (error) {
       tell(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${(error as Error).message}`);
       throw error;
