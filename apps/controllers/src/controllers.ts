@@ -87,7 +87,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
       bus,
       source: store,
       acquire: (signal) => acquireLeadership(databaseUrl, 'controllers', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the lock of the controllers') }),
-      begin: (onEnd) => this.#lead(onEnd),
+      begin: (onEnd, over) => this.#lead(onEnd, over),
       health,
       log,
     });
@@ -103,11 +103,11 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     await this.#replica.stop();
   }
 
-  async #lead(onEnd: (end: () => unknown) => void): Promise<void> {
+  async #lead(onEnd: (end: () => unknown) => void, over: AbortSignal): Promise<void> {
     const { bus, config: settings, log } = this.#context;
     const caches = this.#caches;
     // What the leader before wrote last must be seen before anything is made or deleted.
-    await this.#replica.reached(await this.#store.head());
+    await this.#replica.reached(await this.#store.head(), over);
     const objects = new Objects(bus);
     const recorder = new EventRecorder({ bus, user, read: (resource, namespace, name) => caches.stored(resource, namespace, name), log });
     // Events that were told before the end are still written.
@@ -128,6 +128,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
       objects.end();
       recorder.end();
     });
+    over.throwIfAborted();
     for (const controller of all) controller.start();
     this.#metrics.follow(() => ({
       depth: all.reduce((sum, { depth }) => sum + depth, 0),

@@ -33,7 +33,7 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
       bus,
       source: store,
       acquire: (signal) => acquireLeadership(databaseUrl, 'scheduler', signal, { onProblem: (problem) => log.warn({ err: problem }, 'cannot ask for the scheduler lock') }),
-      begin: (onEnd) => this.#lead(onEnd),
+      begin: (onEnd, over) => this.#lead(onEnd, over),
       health,
       log,
     });
@@ -62,9 +62,9 @@ export class Scheduler implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.#replica.stop();
   }
 
-  async #lead(onEnd: (end: () => unknown) => void): Promise<void> {
+  async #lead(onEnd: (end: () => unknown) => void, over: AbortSignal): Promise<void> {
     const { bus, config: settings, log } = this.#context;
-    await leadRounds({ bus, caches: this.#rounds, settings, metrics: this.#roundMetrics, log }, onEnd);
-    await leadPods({ bus, caches: this.#pods, replica: this.#replica, metrics: this.#podMetrics, log }, onEnd);
+    await leadRounds({ bus, caches: this.#rounds, settings, metrics: this.#roundMetrics, log }, onEnd, over);
+    await leadPods({ bus, caches: this.#pods, replica: this.#replica, metrics: this.#podMetrics, log }, onEnd, over);
   }
 }

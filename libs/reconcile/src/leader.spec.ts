@@ -123,4 +123,32 @@ describe('leader gate', () => {
     expect(running.size).toBe(0);
     expect(lock.holder).toBeUndefined();
   });
+
+  it('tells work that is still beginning that its term is over, so that it starts nothing', async () => {
+    const lock = new Lock();
+    const started: string[] = [];
+    const begins: AbortSignal[] = [];
+    const { promise: ready, resolve } = Promise.withResolvers<void>();
+    const gate = new LeaderGate({
+      acquire: lock.acquire('a'),
+      log,
+      retryMs: 5,
+      begin: async (_onEnd, over) => {
+        begins.push(over);
+        if (begins.length === 1) await ready;
+        over.throwIfAborted();
+        started.push(`term ${begins.length}`);
+      },
+    });
+    gate.start();
+    await settle();
+    lock.lose('the database went away');
+    await settle();
+    resolve();
+    while (!gate.leading) await settle();
+    expect(started).toEqual(['term 2']);
+    expect(begins.map(({ aborted }) => aborted)).toEqual([true, false]);
+    await gate.stop();
+    expect(begins[1]?.aborted).toBe(true);
+  });
 });

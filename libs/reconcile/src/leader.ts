@@ -15,9 +15,10 @@ export interface LeaderGateOptions {
   readonly acquire: (signal: AbortSignal) => Promise<Term>;
   /**
    * Starts the work. Throwing gives the term back and tries again. What it hands to `onEnd` is called, last first, when the term
-   * ends and also when the beginning fails half-way: hand each piece over before it starts.
+   * ends and also when the beginning fails half-way: hand each piece over before it starts. `over` aborts when the term ends, also while the
+   * work begins: nothing is to start then.
    */
-  readonly begin: (onEnd: (end: () => unknown) => void) => Promise<LeaderWork | void>;
+  readonly begin: (onEnd: (end: () => unknown) => void, over: AbortSignal) => Promise<LeaderWork | void>;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Milliseconds before the next try when the work could not begin. */
   readonly retryMs?: number;
@@ -66,17 +67,20 @@ export class LeaderGate {
   async #lead(term: Term, stopped: Promise<string>): Promise<void> {
     const { begin, log, retryMs } = this.#options;
     const ends: (() => unknown)[] = [];
+    const over = new AbortController();
+    const ended = Promise.race([term.lost, stopped]);
+    void ended.then((why) => over.abort(new Error(`the term is over: ${why}`)));
     let begun = false;
     try {
-      const work = await begin((end) => ends.push(end));
+      const work = await begin((end) => ends.push(end), over.signal);
       if (work) ends.push(() => work.stop());
       begun = true;
       this.#leading = true;
       log.info({}, 'leading');
-      const why = await Promise.race([term.lost, stopped]);
-      log.info({ why }, 'no longer leading');
+      log.info({ why: await ended }, 'no longer leading');
     } catch (error) {
-      log.warn({ err: error }, 'leader work could not begin; trying again');
+      if (over.signal.aborted) log.info({ err: error }, 'the term ended before the work had begun');
+      else log.warn({ err: error }, 'leader work could not begin; trying again');
     }
     this.#leading = false;
     for (const end of ends.reverse()) {

@@ -37,13 +37,14 @@ export class Replica {
     return informer;
   }
 
-  /** Resolves once the caches hold every change up to this version; rejects when they do not within 10 s. A new leader asks before it trusts what it sees. */
-  async reached(version: number): Promise<void> {
+  /** Resolves once the caches hold every change up to this version; rejects when they do not within 10 s, or when the term is over. A new leader asks before it trusts what it sees. */
+  async reached(version: number, over: AbortSignal): Promise<void> {
     this.#feed.expect(version);
     const until = Date.now() + 10_000;
     while (this.#informers.some(({ position }) => position < version)) {
       if (Date.now() > until) throw new Error(`the caches did not reach version ${version} within 10 s${this.problem() === undefined ? '' : `: ${this.problem()}`}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
+      over.throwIfAborted();
     }
   }
 
@@ -69,12 +70,12 @@ export class Replica {
     this.#started = Promise.all(this.#informers.map((informer) => informer.start())).then(() => this.#gate.start());
   }
 
-  /** Resolves when the work has ended, the lock is free and the source is closed. */
+  /** Resolves when the work has ended, the lock is free and the source is closed. The work ends before its caches do. */
   async stop(): Promise<void> {
     this.#options.health.remove(this.#options.name);
+    await this.#gate.stop();
     await Promise.all(this.#informers.map((informer) => informer.stop()));
     await this.#started;
-    await this.#gate.stop();
     await this.#feed.stop();
     await this.#options.source.close();
   }

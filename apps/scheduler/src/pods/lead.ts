@@ -21,9 +21,10 @@ export interface LeadPodsOptions {
 const toldAgainMs = 60_000;
 
 /** What only the leader does with pods: gives each that has none its node, until `onEnd` is called. */
-export async function leadPods({ bus, caches, replica, metrics, log }: LeadPodsOptions, onEnd: (end: () => unknown) => void): Promise<void> {
+export async function leadPods({ bus, caches, replica, metrics, log }: LeadPodsOptions, onEnd: (end: () => unknown) => void, over: AbortSignal): Promise<void> {
   // What the leader before bound last takes room, too.
-  await replica.reached(await caches.reader.head());
+  await replica.reached(await caches.reader.head(), over);
+  over.throwIfAborted();
   const state = new ClusterState(caches);
   const queue: SchedulingQueue = new SchedulingQueue({ onReady: () => scheduler.wake() });
   const { reader } = caches;

@@ -180,6 +180,38 @@ describe('placing pods', () => {
   });
 });
 
+describe('a new leader', () => {
+  it('decides nothing before its caches hold all that was committed before', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const asked: number[] = [];
+    world.reached = (version) => {
+      asked.push(version);
+      return promise;
+    };
+    world.put('nodes', node('n', { allocatable: { cpu: '2' } }));
+    add('a');
+    const started = world.start();
+    await settled();
+    expect([asked, binds()]).toEqual([[2], []]);
+    // What the leader before bound last.
+    add('there', { nodeName: 'n' });
+    resolve();
+    await started;
+    await settled();
+    expect(binds()).toEqual([]);
+    expect(condition('a')?.reason).toBe('Unschedulable');
+  });
+
+  it('whose term ended meanwhile decides nothing at all', async () => {
+    world.reached = async () => world.over.abort(new Error('the term is over'));
+    world.put('nodes', node('n'));
+    add('a');
+    await expect(world.start()).rejects.toThrow('the term is over');
+    await settled();
+    expect(world.writes).toEqual([]);
+  });
+});
+
 describe('preemption', () => {
   it('asks once for its victims to go, waits for them, and takes their room', async () => {
     world.put('nodes', node('n', { allocatable: { cpu: '4' } }));

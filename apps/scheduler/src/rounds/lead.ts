@@ -18,7 +18,7 @@ export interface LeadRoundsOptions {
 }
 
 /** What only the leader does with rounds: makes those that are due and brings their work to the runners, until `onEnd` is called. */
-export async function leadRounds({ bus, caches, settings, metrics, log }: LeadRoundsOptions, onEnd: (end: () => unknown) => void): Promise<void> {
+export async function leadRounds({ bus, caches, settings, metrics, log }: LeadRoundsOptions, onEnd: (end: () => unknown) => void, over: AbortSignal): Promise<void> {
   await ensureStreams(bus);
   const running = new Running({ bus, caches, log });
   onEnd(() => running.stop());
@@ -63,6 +63,7 @@ export async function leadRounds({ bus, caches, settings, metrics, log }: LeadRo
   const all = [consumers, tasks, rounds, sweeps];
   onEnd(() => Promise.all(all.map((controller) => controller.stop())));
   onEnd(() => off.forEach((end) => end()));
+  over.throwIfAborted();
   for (const controller of all) controller.start();
   metrics.follow(() => ({ depth: all.reduce((sum, { depth }) => sum + depth, 0), failing: all.reduce((sum, { failing }) => sum + failing, 0), open: openRoundKeys(caches).length }));
 }

@@ -18,6 +18,10 @@ export class World {
   before: (write: Write) => Promise<void> | void = () => undefined;
   /** Whether the caches hear of changes. */
   deaf = false;
+  /** When the caches hold what was committed before. */
+  reached = async (_version: number): Promise<void> => undefined;
+  /** Of the term. */
+  readonly over = new AbortController();
   readonly #followers: Follower[] = [];
   readonly #ends: (() => unknown)[] = [];
   readonly #informers: Informer[] = [];
@@ -46,7 +50,7 @@ export class World {
     );
     await Promise.all(this.#informers.map((informer) => informer.start()));
     const bus = { request: (_: unknown, __: unknown, write: Write) => this.#write(write) } as unknown as Bus;
-    await leadPods({ bus, caches, replica: { reached: async () => undefined }, metrics: new PodMetrics(this.registry), log: pino({ level: 'silent' }) }, (end) => this.#ends.push(end));
+    await leadPods({ bus, caches, replica: { reached: this.reached }, metrics: new PodMetrics(this.registry), log: pino({ level: 'silent' }) }, (end) => this.#ends.push(end), this.over.signal);
   }
 
   async stop(): Promise<void> {
