@@ -130,7 +130,7 @@ export class FakePodRuntime implements PodRuntime {
     this.#tell({ podUid: container.podUid, container: container.name, id, type: 'ended' });
   }
 
-  /** The sandbox ends, and with it what shares it. */
+  /** The sandbox ends; the containers in it go on, as they do with Docker. */
   endSandbox(podUid: string): void {
     const found = this.#sandboxes.get(podUid);
     if (found === undefined) throw new Error(`no sandbox of pod ${podUid}`);

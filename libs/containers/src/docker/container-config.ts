@@ -56,5 +56,6 @@ const bind = ({ hostPath, containerPath, readOnly, propagation }: Mount): NonNul
   Source: hostPath,
   Target: containerPath,
   ReadOnly: readOnly,
-  BindOptions: { Propagation: propagation ?? 'rprivate' },
+  // From Docker 25 on read-only would hold for all mounts below too; in Kubernetes it does not.
+  BindOptions: { Propagation: propagation ?? 'rprivate', ...(readOnly ? { ReadOnlyNonRecursive: true } : {}) },
 });

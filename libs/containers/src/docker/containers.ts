@@ -32,7 +32,7 @@ export class Containers {
   async #create(config: ContainerConfig, modes: SandboxModes): Promise<string> {
     const name = containerName(config);
     const options = { _query: { name }, _body: containerConfig(this.#owner, config, modes) };
-    const create = (): Promise<string> => this.#daemon.ask('Create', async (docker) => (await docker.createContainer(options as object)).id);
+    const create = (): Promise<string> => this.#daemon.ask('Create', async (docker, abortSignal) => (await docker.createContainer({ ...options, abortSignal } as object)).id);
     try {
       return await create().catch(async (error: unknown) => {
         if (statusOf(error) !== 409 || !(await this.#neverStarted(name))) throw error;
@@ -54,7 +54,7 @@ export class Containers {
 
   async inspect(id: string): Promise<PodContainer | undefined> {
     try {
-      const inspected = await this.#daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect());
+      const inspected = await this.#daemon.ask('NotFound', (docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
       if (!isOwnedBy(inspected.Config.Labels, this.#owner)) return undefined;
       const container = podContainer(inspected);
       if (container.state !== 'created') this.#seen.set(container.id, container);
@@ -94,7 +94,7 @@ export class Containers {
   }
 
   list(podUid?: string): Promise<ContainerInfo[]> {
-    return this.#daemon.ask('Unavailable', (docker) => docker.listContainers({ all: true, filters: { label: ownedBy(this.#owner, podUid) } }));
+    return this.#daemon.ask('Unavailable', (docker, abortSignal) => docker.listContainers({ all: true, filters: { label: ownedBy(this.#owner, podUid) }, abortSignal }));
   }
 
   async pods(): Promise<PodOnRuntime[]> {

@@ -1,5 +1,7 @@
 import { access } from 'node:fs/promises';
 import { Agent } from 'node:http';
+import { Stream } from 'node:stream';
+import { inspect } from 'node:util';
 import type Docker from 'dockerode';
 import { RuntimeProblem } from '../pod-runtime.ts';
 
@@ -13,10 +15,24 @@ export function socketPathOf(host: string | undefined): string {
   return host.replace('unix://', '');
 }
 
+/**
+ * Keeps connections open for the next request. docker-modem writes out all that it sends a request with, for a debug log that is off: with the
+ * sockets of an agent in it that takes tens of milliseconds for each request, so this one has nothing to show.
+ */
+class QuietAgent extends Agent {
+  constructor() {
+    super({ keepAlive: true });
+  }
+
+  [inspect.custom](): string {
+    return 'Agent';
+  }
+}
+
 /** One Docker daemon, on its unix socket. */
 export class Daemon {
   readonly socketPath: string;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent = new QuietAgent();
   #client: Promise<Docker> | undefined;
   #version = 'unknown';
 
@@ -39,7 +55,7 @@ export class Daemon {
   /** Why it cannot run containers now. */
   async problem(): Promise<string | undefined> {
     try {
-      const { Version, Os } = await this.ask('Unavailable', (docker) => docker.version(), 5_000);
+      const { Version, Os } = await this.ask('Unavailable', (docker, signal) => versionOf(docker, signal), 5_000);
       this.#version = Version;
       return Os === 'linux' ? undefined : `the Docker daemon at ${this.socketPath} runs ${Os} containers: Linux ones are needed`;
     } catch (error) {
@@ -60,16 +76,20 @@ export class Daemon {
 
   /**
    * Runs one request; what it throws is a RuntimeProblem: `Unavailable` when no daemon answered within `withinMs` (0: it may take its time), else `code`
-   * with the daemon's words.
+   * with the daemon's words. A request that was not answered in time holds no connection any more: `signal` ends it, and a stream that comes late is closed.
    */
-  async ask<T>(code: RuntimeProblem['code'], request: (docker: Docker) => Promise<T>, withinMs = answerWithinMs): Promise<T> {
+  async ask<T>(code: RuntimeProblem['code'], request: (docker: Docker, signal: AbortSignal) => Promise<T>, withinMs = answerWithinMs): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
+    const late = new AbortController();
+    const answered = this.client().then((docker) => request(docker, late.signal));
     const hung = new Promise<never>((_, reject) => {
       if (withinMs > 0) timer = setTimeout(() => reject(new RuntimeProblem('Unavailable', `the Docker daemon at ${this.socketPath} does not answer`)), withinMs);
     });
     try {
-      return await Promise.race([this.client().then(request), hung]);
+      return await Promise.race([answered, hung]);
     } catch (error) {
+      late.abort();
+      void answered.then(discard, () => undefined);
       throw this.problemOf(code, error);
     } finally {
       clearTimeout(timer);
@@ -87,6 +107,13 @@ export class Daemon {
     this.#agent.destroy();
   }
 }
+
+function discard(answer: unknown): void {
+  if (answer instanceof Stream) (answer as Stream & { destroy(): void }).destroy();
+}
+
+/** The types of dockerode do not know that it takes options. */
+const versionOf = (docker: Docker, abortSignal: AbortSignal): Promise<Docker.DockerVersion> => (docker.version as (options: object) => Promise<Docker.DockerVersion>).call(docker, { abortSignal });
 
 /** HTTP status of the daemon's answer, when it was one. */
 export function statusOf(error: unknown): number | undefined {

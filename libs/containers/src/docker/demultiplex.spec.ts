@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { entries, split } from './demultiplex.ts';
@@ -34,5 +34,13 @@ describe('the daemon’s frames', () => {
     );
     const { stdout, stderr } = split(source);
     await Promise.all([stdout, stderr].map((stream) => expect(text(stream)).rejects.toThrow('the daemon went away')));
+  });
+
+  it('that break off before anybody reads harm nobody, and the reason is there for who reads then', async () => {
+    const source = new PassThrough();
+    const { stdout } = split(source);
+    source.destroy(new Error('the daemon went away'));
+    await new Promise((resolve) => stdout.once('close', resolve));
+    await expect(text(stdout)).rejects.toThrow('the daemon went away');
   });
 });

@@ -62,6 +62,8 @@ export async function* entries(source: AsyncIterable<Buffer>): AsyncGenerator<Bu
 export function split(source: Readable): { readonly stdout: Readable; readonly stderr: Readable } {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
+  // A reader that comes later finds the error; one that never comes must not end the process.
+  for (const stream of [stdout, stderr]) stream.on('error', () => undefined);
   const pump = async (): Promise<void> => {
     const frames = new Frames();
     for await (const chunk of source as AsyncIterable<Buffer>) {

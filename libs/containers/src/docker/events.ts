@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimeEvent } from '../pod-runtime.ts';
 import type { Daemon } from './daemon.ts';
@@ -63,14 +64,18 @@ export class RuntimeEvents {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const filters = { type: ['container'], event: Object.keys(types), label: ownedBy(this.#owner) };
-    const stream = await this.#daemon.ask('Unavailable', (docker) => docker.getEvents({ filters: JSON.stringify(filters), abortSignal: signal }));
-    // Listed after the stream was opened: nothing can happen between the two unseen.
-    await this.#compare();
-    for await (const event of jsonLines(stream)) this.#happened(event as DaemonEvent);
+    const stream = await this.#daemon.ask('Unavailable', (docker, late) => docker.getEvents({ filters: JSON.stringify(filters), abortSignal: AbortSignal.any([signal, late]) }));
+    try {
+      // Listed after the stream was opened: nothing can happen between the two unseen.
+      await this.#compare();
+      for await (const event of jsonLines(stream)) this.#happened(event as DaemonEvent);
+    } finally {
+      (stream as Readable).destroy();
+    }
   }
 
   async #compare(): Promise<void> {
-    const list = await this.#daemon.ask('Unavailable', (docker) => docker.listContainers({ all: true, filters: { label: ownedBy(this.#owner) } }));
+    const list = await this.#daemon.ask('Unavailable', (docker, abortSignal) => docker.listContainers({ all: true, filters: { label: ownedBy(this.#owner) }, abortSignal }));
     const now = new Map(list.map(({ Id, Labels, State }): [string, Known] => [Id, { ...identityOf(Labels), running: State === 'running' }]));
     const before = this.#known ?? now;
     this.#known = now;

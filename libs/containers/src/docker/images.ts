@@ -5,7 +5,7 @@ import { jsonLines } from './json-lines.ts';
 
 export async function imageStatus(daemon: Daemon, reference: string): Promise<ImageStatus | undefined> {
   try {
-    const { Id, RepoDigests, Config, Size } = await daemon.ask('ImageNotFound', (docker) => docker.getImage(reference).inspect() as Promise<ImageInspectInfo>);
+    const { Id, RepoDigests, Config, Size } = await daemon.ask('ImageNotFound', (docker, abortSignal) => docker.getImage(reference).inspect({ abortSignal } as object) as Promise<ImageInspectInfo>);
     return { id: Id, digest: RepoDigests?.[0] ?? Id, user: Config?.User ?? '', bytes: Size };
   } catch (error) {
     if (statusOf(error) === 404) return undefined;

@@ -11,7 +11,8 @@ export function podContainer({ Id, Config, Image, Created, State }: ContainerIns
   const words = State.Error.trim();
   // One that could not be started stays "created", with the daemon's words and an exit code.
   const state = State.Running || State.Restarting || State.Paused ? 'running' : State.Status === 'created' && words === '' ? 'created' : 'exited';
-  const finishedAt = State.FinishedAt === never ? Created : State.FinishedAt;
+  // Of one that ended at once the daemon may note the end before the start.
+  const finishedAt = State.FinishedAt === never ? Created : Date.parse(State.FinishedAt) < Date.parse(State.StartedAt) ? State.StartedAt : State.FinishedAt;
   return {
     id: Id,
     podUid,

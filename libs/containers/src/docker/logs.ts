@@ -18,9 +18,9 @@ export async function containerLogs(daemon: Daemon, id: string, { follow, timest
   const query: Query = { follow, timestamps, ...(tailLines === undefined ? {} : { tail: tailLines }), ...(sinceMs === undefined ? {} : { since: (sinceMs / 1000).toFixed(3) }) };
   // `follow` beside the query tells dockerode to give a stream; else it would take output apart that happens to be JSON.
   const open: Open = (asked) =>
-    daemon.ask('NotFound', (docker) => docker.getContainer(id).logs({ follow: true, _query: { stdout: true, stderr: true, ...asked }, abortSignal: signal } as { follow: true })) as Promise<AsyncIterable<Buffer>>;
+    daemon.ask('NotFound', (docker, late) => docker.getContainer(id).logs({ follow: true, _query: { stdout: true, stderr: true, ...asked }, abortSignal: AbortSignal.any([signal, late]) } as { follow: true })) as Promise<AsyncIterable<Buffer>>;
   try {
-    const { Tty } = (await daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect())).Config;
+    const { Tty } = (await daemon.ask('NotFound', (docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }))).Config;
     const first = await open(Tty || !follow ? query : { ...query, timestamps: true });
     // The output of a terminal is not in frames.
     const output = Tty ? first : follow ? whole(first, open, query) : joined(entries(first));

@@ -34,12 +34,21 @@ export function sandboxConfig(owner: Owner, spec: SandboxSpec): ContainerCreateO
 
 const portKey = (port: number, protocol: string): string => `${port}/${protocol.toLowerCase()}`;
 
+/** How daemons say that a port is taken: by another container, by a program, by either (from version 28 on), without saying which. */
+const portTaken = [
+  /Bind for \S*:(\d+) failed: port is already allocated/,
+  /listen \w+ \S*:(\d+): bind: address already in use/,
+  /bind host port (?:for )?(?:\[[^\]]*\]|[^:\s]*):(\d+)\S*: address already in use/,
+  /address already in use/,
+];
+
 /** In clear words where a port is taken, on this daemon or by any program. */
 export function sandboxProblem(error: RuntimeProblem, spec: SandboxSpec): RuntimeProblem {
   if (error.code === 'Unavailable') return error;
-  const taken = /(?:Bind for|listen \w+|bind) \S*?:(\d+)(?: failed)?: (?:port is already allocated|bind: address already in use)|address already in use/.exec(error.message);
-  if (taken === null) return new RuntimeProblem('Sandbox', error.message, { cause: error });
-  const wanted = spec.ports.filter(({ hostPort }) => hostPort > 0 && (taken[1] === undefined || hostPort === Number(taken[1])));
+  const taken = portTaken.map((pattern) => pattern.exec(error.message)).find((match) => match !== null);
+  if (taken === undefined) return new RuntimeProblem('Sandbox', error.message, { cause: error });
+  const [, number] = taken;
+  const wanted = spec.ports.filter(({ hostPort }) => hostPort > 0 && (number === undefined || hostPort === Number(number)));
   const ports = wanted.map(({ hostPort, protocol, hostIP }) => `${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol}`).join(', ');
-  return new RuntimeProblem('PortInUse', `host port ${ports || taken[1]} is already in use on this node: ${error.message}`, { cause: error });
+  return new RuntimeProblem('PortInUse', `host port ${ports || number} is already in use on this node: ${error.message}`, { cause: error });
 }

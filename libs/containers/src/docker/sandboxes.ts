@@ -32,7 +32,7 @@ export class Sandboxes {
   async modesOf(sandboxId: string): Promise<SandboxModes> {
     const known = this.#modes.get(sandboxId);
     if (known !== undefined) return known;
-    const { HostConfig, Config } = await this.#daemon.ask('Sandbox', (docker) => docker.getContainer(sandboxId).inspect());
+    const { HostConfig, Config } = await this.#daemon.ask('Sandbox', (docker, abortSignal) => docker.getContainer(sandboxId).inspect({ abortSignal }));
     const modes = { hostPID: HostConfig.PidMode === 'host', hostIPC: HostConfig.IpcMode === 'host', shareProcessNamespace: sharesProcesses(Config.Labels) };
     this.#modes.set(sandboxId, modes);
     return modes;
@@ -45,7 +45,7 @@ export class Sandboxes {
   /** Its id; undefined when the pod has one already: its name is taken. */
   async #create(spec: SandboxSpec): Promise<string | undefined> {
     const options = { _query: { name: sandboxName(spec) }, _body: sandboxConfig(this.#owner, spec) };
-    const create = (): Promise<string> => this.#daemon.ask('Sandbox', async (docker) => (await docker.createContainer(options as object)).id);
+    const create = (): Promise<string> => this.#daemon.ask('Sandbox', async (docker, abortSignal) => (await docker.createContainer({ ...options, abortSignal } as object)).id);
     try {
       return await create().catch(async (error: unknown) => {
         if (statusOf(error) !== 404) throw error;
@@ -70,12 +70,12 @@ export class Sandboxes {
       if (problem.code !== 'Unavailable') await this.#remove(id);
       throw problem;
     }
-    return sandboxInspected(await this.#daemon.ask('Sandbox', (docker) => docker.getContainer(id).inspect()));
+    return sandboxInspected(await this.#daemon.ask('Sandbox', (docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal })));
   }
 
   async #startExisting(spec: SandboxSpec): Promise<Sandbox> {
     const name = sandboxName(spec);
-    const inspected = await this.#daemon.ask('Sandbox', (docker) => docker.getContainer(name).inspect());
+    const inspected = await this.#daemon.ask('Sandbox', (docker, abortSignal) => docker.getContainer(name).inspect({ abortSignal }));
     if (!isOwnedBy(inspected.Config.Labels, this.#owner)) throw new RuntimeProblem('Sandbox', `the container ${name} belongs to another node or cluster on this Docker daemon`);
     if (inspected.State.Running) return sandboxInspected(inspected);
     try {

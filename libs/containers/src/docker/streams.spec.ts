@@ -8,7 +8,7 @@ import { PodConnections } from './connection/pod-connections.ts';
 import { Daemon } from './daemon.ts';
 import { ContainerStatistics } from './stats/container-stats.ts';
 import { PodLab, never } from './testing/pod-lab.ts';
-import { forEver } from './testing/pods.ts';
+import { containerOf, forEver } from './testing/pods.ts';
 
 interface Said {
   readonly stdout: string;
@@ -151,6 +151,18 @@ whenDocker(describe)('streams of containers on Docker', () => {
       const said = text(socket as unknown as AsyncIterable<Buffer>);
       socket.end(Buffer.alloc(3 << 20, 'x'));
       expect(await said).toBe(`hello\n${3 << 20}\ndone\n`);
+      await lab.runtime.removePod(spec.podUid);
+    });
+
+    it('reaches the pod also after its sandbox was started again', async () => {
+      const { spec, sandbox, container } = await lab.run(forEver);
+      await expect(lab.runtime.connect(spec.podUid, 9003, never)).rejects.toThrow('ECONNREFUSED');
+      await lab.docker.request('POST', `/containers/${sandbox.id}/kill`);
+      await lab.runtime.removeContainer(container.id);
+      await lab.runtime.startSandbox(spec);
+      await lab.runtime.startContainer(containerOf(spec, sandbox.id, 'while :; do echo hello | nc -l -p 9003; done'));
+      const said = await eventually(async () => text((await lab.runtime.connect(spec.podUid, 9003, never)) as unknown as AsyncIterable<Buffer>));
+      expect(said).toBe('hello\n');
       await lab.runtime.removePod(spec.podUid);
     });
 

@@ -11,15 +11,17 @@ const program = fileURLToPath(new URL(`./dialer-process${extname(import.meta.url
 
 /** Connects from within the network namespace of a process: a helper there opens the connections, this process gets the sockets. */
 export class Dialer {
-  readonly #pid: number;
-  readonly #ended: () => void;
+  /** Whose network it is in. */
+  readonly pid: number;
+  readonly #ended: (dialer: Dialer) => void;
   readonly #waiting = new Map<number, { resolve: (socket: Socket) => void; reject: (error: Error) => void }>();
   #child: ChildProcess | undefined;
   #dials = 0;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(pid: number, ended: () => void) {
-    this.#pid = pid;
+  /** `ended` is called as soon as it takes no more requests, perhaps more than once. */
+  constructor(pid: number, ended: (dialer: Dialer) => void) {
+    this.pid = pid;
     this.#ended = ended;
   }
 
@@ -36,11 +38,12 @@ export class Dialer {
 
   close(): void {
     clearTimeout(this.#idle);
+    this.#ended(this);
     this.#child?.kill('SIGKILL');
   }
 
   #start(): ChildProcess {
-    const child = spawn('nsenter', [`--net=/proc/${this.#pid}/ns/net`, '--', process.execPath, '--max-semi-space-size=1', '--v8-pool-size=1', program], {
+    const child = spawn('nsenter', [`--net=/proc/${this.pid}/ns/net`, '--', process.execPath, '--max-semi-space-size=1', '--v8-pool-size=1', program], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { PATH: process.env['PATH'] ?? '' },
     });
@@ -58,9 +61,10 @@ export class Dialer {
       clearTimeout(this.#idle);
       for (const { reject } of this.#waiting.values()) reject(new Error(why));
       this.#waiting.clear();
-      this.#ended();
+      this.#ended(this);
     };
-    child.once('error', (error) => gone(`the network of the pod cannot be entered: ${error.message}`));
+    // More than once: every request to one that has ended is an error too.
+    child.on('error', (error) => gone(`the network of the pod cannot be entered: ${error.message}`));
     child.once('exit', () => gone(`the network of the pod was left: ${words.trim() || 'the pod has ended'}`));
     // It must not keep the agent alive; without the agent it ends.
     child.unref();

@@ -42,15 +42,25 @@ export class PodConnections {
   }
 
   close(): void {
-    for (const dialer of this.#dialers.values()) dialer.close();
+    for (const dialer of [...this.#dialers.values()]) dialer.close();
   }
 
   async #open(port: number, pod: { readonly sandboxId: string; readonly pid: number; readonly hostNetwork: boolean; readonly address: string | undefined }): Promise<Socket> {
     if (pod.hostNetwork) return direct('localhost', port);
     if (!this.#mayEnter || !(await isSeenHere(pod.pid, pod.sandboxId))) return direct(pod.address ?? 'localhost', port);
-    const dialer = this.#dialers.get(pod.sandboxId) ?? new Dialer(pod.pid, () => this.#dialers.delete(pod.sandboxId));
-    this.#dialers.set(pod.sandboxId, dialer);
-    return dialer.dial(port);
+    return this.#dialerOf(pod.sandboxId, pod.pid).dial(port);
+  }
+
+  /** A sandbox that was started again has another network. */
+  #dialerOf(sandboxId: string, pid: number): Dialer {
+    const known = this.#dialers.get(sandboxId);
+    if (known?.pid === pid) return known;
+    known?.close();
+    const dialer = new Dialer(pid, (ended) => {
+      if (this.#dialers.get(sandboxId) === ended) this.#dialers.delete(sandboxId);
+    });
+    this.#dialers.set(sandboxId, dialer);
+    return dialer;
   }
 }
 

@@ -30,9 +30,9 @@ export class ContainerStatistics {
     try {
       return { atMs: Date.now(), ...(await readUsage(folders)) };
     } catch {
-      // It has ended: its cgroup is gone.
+      // It has ended, or its files are at another place than the mounts here tell.
       this.#folders.delete(id);
-      return undefined;
+      return this.#ask(id);
     }
   }
 

@@ -1,0 +1,57 @@
+import { Socket } from 'node:net';
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { eventually } from '@roundsman/testkit';
+import { Daemon } from './daemon.ts';
+import { RuntimeEvents } from './events.ts';
+import { FakeDaemon } from './testing/fake-daemon.ts';
+
+describe('a daemon that is slow, or errs', () => {
+  it('is not left with connections of requests that were given up', async () => {
+    await using fake = await FakeDaemon.start(() => undefined);
+    const daemon = new Daemon(fake.socket);
+    await daemon.client();
+    const asked = daemon.ask('Unavailable', (docker, abortSignal) => docker.listContainers({ abortSignal }), 100);
+    await eventually(() => expect(fake.connections).toBe(1));
+    await expect(asked).rejects.toMatchObject({ code: 'Unavailable', message: `the Docker daemon at ${fake.socket} does not answer` });
+    await eventually(() => expect(fake.connections).toBe(0));
+  });
+
+  it('is not left with a stream that it opened too late', async () => {
+    let opened = false;
+    await using fake = await FakeDaemon.start((_, response) => void setTimeout(() => response.writeHead(200).write('{}\n', () => (opened = true)), 300));
+    const daemon = new Daemon(fake.socket);
+    await daemon.client();
+    await expect(daemon.ask('Unavailable', (docker) => docker.getEvents(), 100)).rejects.toMatchObject({ code: 'Unavailable' });
+    await eventually(() => expect(opened && fake.connections === 0).toBe(true));
+  });
+
+  it('has one stream of events at most, however often the list fails', async () => {
+    let lists = 0;
+    await using fake = await FakeDaemon.start((request, response) => {
+      if (request.url?.startsWith('/events') === true) return void response.writeHead(200).flushHeaders();
+      lists += 1;
+      response.writeHead(500, { 'content-type': 'application/json' }).end('{"message":"no disk"}');
+    });
+    const events = new RuntimeEvents(new Daemon(fake.socket), { cluster: 'home', node: 'node-1' });
+    events.listen(() => undefined);
+    await eventually(() => expect(lists).toBeGreaterThanOrEqual(3));
+    // The stream of this try, and the connection that is kept for the next request.
+    expect(fake.connections).toBeLessThanOrEqual(2);
+    await events.close();
+  });
+
+  it('costs no look at every connection for each request', async () => {
+    let looks = 0;
+    Object.defineProperty(Socket.prototype, inspect.custom, { configurable: true, value: () => `look ${(looks += 1)}` });
+    try {
+      await using fake = await FakeDaemon.start((_, response) => void setTimeout(() => response.end('[]'), 50));
+      const daemon = new Daemon(fake.socket);
+      for (let round = 0; round < 2; round += 1) await Promise.all(Array.from({ length: 8 }, () => daemon.ask('Unavailable', (docker) => docker.listContainers())));
+      expect(looks).toBe(0);
+      daemon.close();
+    } finally {
+      Reflect.deleteProperty(Socket.prototype, inspect.custom);
+    }
+  });
+});
