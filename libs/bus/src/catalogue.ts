@@ -14,6 +14,8 @@ export interface CoreMessage<T> {
   readonly schema: z.ZodType<T>;
   /** Sent without a check because the sender built it from checked parts and there are many; receivers always check. */
   readonly checkedBySender?: boolean;
+  /** Followed by several services, which may run in one process: it is decoded once there, and nobody may change its payload. */
+  readonly shared?: boolean;
 }
 export interface StreamMessage<T> {
   readonly delivery: 'stream';
@@ -36,7 +38,7 @@ export interface RequestMessage<Q, A, I = Q> {
 
 export type StreamName = 'WORK' | 'RESULT' | 'REPORT' | 'DLQ';
 
-const core = <T>(subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean } = {}): CoreMessage<T> => ({ delivery: 'core', subject, schema, ...options });
+const core = <T>(subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean; shared?: boolean } = {}): CoreMessage<T> => ({ delivery: 'core', subject, schema, ...options });
 const stream = <T>(name: StreamName, subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean } = {}): StreamMessage<T> => ({
   delivery: 'stream',
   stream: name,
@@ -135,7 +137,7 @@ export const pipeRequestSchema = z.object({
 export type PipeRequest = z.infer<typeof pipeRequestSchema>;
 
 export const messages = {
-  change: core(`${prefix}.change.{resource}.{namespace}.{name}`, changeSchema, { checkedBySender: true }),
+  change: core(`${prefix}.change.{resource}.{namespace}.{name}`, changeSchema, { checkedBySender: true, shared: true }),
   changeHead: core(`${prefix}.change-head`, z.object({ version: z.number().int(), ofResource: z.record(z.string(), z.number().int()) })),
 
   work: stream('WORK', `${prefix}.work.{runner}.{kind}.{taskUid}.{round}`, workOrderSchema),

@@ -2,11 +2,21 @@ import type { CoreMessage } from './catalogue.ts';
 import type { Delivered, Params, Subscription } from './bus.ts';
 import type { Connection } from './connection.ts';
 import { decodeJson } from './codec.ts';
+import { SharedDecoder } from './decoded.ts';
 import { filterOf, paramsOf } from './subject.ts';
 import { messageOf } from './log.ts';
 
 /** Messages kept for a handler that is behind; more are dropped and counted, as core NATS itself would. */
 const backlog = 16_384;
+
+/** Of each message that is shared, over all connections of the process. */
+const shared = new Map<CoreMessage<unknown>, SharedDecoder>();
+function decoderOf(message: CoreMessage<unknown>): SharedDecoder | undefined {
+  if (message.shared !== true) return undefined;
+  let decoder = shared.get(message);
+  if (decoder === undefined) shared.set(message, (decoder = new SharedDecoder()));
+  return decoder;
+}
 
 export interface SubscriptionCounts {
   /** Payloads or subjects that the catalogue refuses. */
@@ -26,6 +36,7 @@ export async function subscribe<T>(
 ): Promise<Subscription> {
   const filter = filterOf(message, params);
   const { log, identity } = connection;
+  const decoder = decoderOf(message as CoreMessage<unknown>);
   const waiting: { subject: string; data: Uint8Array }[] = [];
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -37,7 +48,7 @@ export async function subscribe<T>(
   const one = (subject: string, data: Uint8Array): void | Promise<void> => {
     let delivered: Delivered<T>;
     try {
-      delivered = { subject, params: paramsOf(message, subject), payload: decodeJson(message.schema, data, subject) };
+      delivered = { subject, params: paramsOf(message, subject), payload: decoder === undefined ? decodeJson(message.schema, data, subject) : decoder.decode(message.schema, data, subject) };
     } catch (error) {
       problem('invalid', subject, error);
       return;
@@ -77,10 +88,12 @@ export async function subscribe<T>(
       if (done !== undefined) running = drain(done);
     },
   });
+  const leave = decoder?.join();
   // The server knows of it before anyone acts on having subscribed.
   await connection.announced();
   return {
     stop: async () => {
+      if (!stopped) leave?.();
       stopped = true;
       if (!subscription.isClosed()) subscription.unsubscribe();
       await running;

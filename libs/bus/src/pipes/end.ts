@@ -58,6 +58,7 @@ export class PipeEnd implements Pipe {
         const piece = bytes.subarray(at, at + maxFramePayload);
         await this.#credit.take(costOf(piece.length));
         await this.#link.room(piece.length);
+        if (this.#over) throw this.#over;
         this.#send({ kind: 'data', channel, bytes: piece });
       }
     });
