@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { endpoint, messages, type Bus, type Subscription, type Write } from '@roundsman/bus';
+import { endpoint, messages, type Bus, type Write } from '@roundsman/bus';
 import { Health, makeLogger, ProcessMetrics } from '@roundsman/service';
 import { migrateStore } from '@roundsman/store';
 import { eventually, startNats, startPostgres, type TestNats, type TestPostgres } from '@roundsman/testkit';
 import { Controllers } from './controllers.ts';
 import { settingsSchema } from './settings.ts';
+import { intercepted } from './testing/intercepted-bus.ts';
 
 let postgres: TestPostgres;
 let nats: TestNats;
@@ -16,14 +17,16 @@ afterAll(() => Promise.all([postgres.stop(), nats.stop()]));
 /** A bus whose subscription to node heartbeats is refused a few times, after everything before it was granted. */
 function refusing(bus: Bus, times: number): { bus: Bus; left: () => number } {
   let left = times;
-  const subscribe = (message: unknown, ...rest: unknown[]): Promise<Subscription> => {
-    if (message === messages.nodeBeat && left > 0) {
-      left -= 1;
-      return Promise.reject(new Error('the connection to NATS broke'));
-    }
-    return (bus.subscribe as (...all: unknown[]) => Promise<Subscription>)(message, ...rest);
+  return {
+    bus: intercepted(bus, {
+      subscribe: (next, message, ...rest) => {
+        if (message !== messages.nodeBeat || left === 0) return next(message, ...rest);
+        left -= 1;
+        return Promise.reject(new Error('the connection to NATS broke'));
+      },
+    }),
+    left: () => left,
   };
-  return { bus: new Proxy(bus, { get: (target, key) => (key === 'subscribe' ? subscribe : typeof target[key as keyof Bus] === 'function' ? (target[key as keyof Bus] as () => unknown).bind(target) : target[key as keyof Bus]) }), left: () => left };
 }
 
 describe('Controllers', () => {

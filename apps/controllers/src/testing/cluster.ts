@@ -15,6 +15,9 @@ const tester = 'system:roundsman:tester';
 /** Namespace of the objects of a test. */
 const home = (resource: string): string | undefined => (kindByResource.get(resource)?.namespaced === true ? 'default' : undefined);
 
+/** What an instance of the controllers has for its bus. */
+type Through = (bus: Bus) => Bus;
+
 /** The controllers with the real intake, NATS and Postgres; nodes, scheduler and pods are doubles. */
 export class TestCluster {
   readonly bus: Bus;
@@ -36,25 +39,46 @@ export class TestCluster {
     this.nodes = new FakeNodes(parts.bus, parts.store);
   }
 
-  static async start(settings: NodeJS.ProcessEnv = {}): Promise<TestCluster> {
+  static async start(settings: NodeJS.ProcessEnv = {}, through?: Through): Promise<TestCluster> {
     const [postgres, nats] = await Promise.all([startPostgres({ prepare: migrateStore }), startNats()]);
     const databaseUrl = await postgres.createDatabase();
     const intake = await startIntake(databaseUrl, nats.url);
     const cluster = new TestCluster({ bus: await nats.connect('tester'), store: openStore(databaseUrl), nats, postgres, databaseUrl, intake });
-    await cluster.startControllers(settings);
+    await cluster.startControllers(settings, through);
     await cluster.nodes.start();
     return cluster;
   }
 
-  /** One more instance; the first leads, the others stand by. */
-  async startControllers(settings: NodeJS.ProcessEnv = {}): Promise<void> {
-    const log = makeLogger({ level: 'warn', format: 'json', stream: { write: (line) => void this.warnings.push(line) } });
-    const instance = await runServices([{ definition: service }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: (identity) => this.nats.connect(identity) });
+  /** One more instance; the first leads, the others stand by. Resolves when it knows all there is. `through`: what it has for its bus. */
+  async startControllers(settings: NodeJS.ProcessEnv = {}, through: Through = (bus) => bus): Promise<void> {
+    const log = makeLogger({
+      level: 'info',
+      format: 'json',
+      stream: {
+        write: (line) => {
+          const { level, msg } = JSON.parse(line) as { level: number; msg: string };
+          this.said.push(msg);
+          if (level >= 40) this.warnings.push(line);
+        },
+      },
+    });
+    const instance = await runServices([{ definition: service }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: async (identity) => through(await this.nats.connect(identity)) });
     this.#controllers.push(instance);
+    await eventually(() => {
+      const { ready, checks } = instance.health.report();
+      if (!ready) throw new Error(`the controllers are not ready: ${JSON.stringify(checks)}`);
+    });
   }
 
   /** What the controllers logged at warn and above. */
   readonly warnings: string[] = [];
+  /** The messages of all that they logged. */
+  readonly said: string[] = [];
+
+  /** Nothing is stored or read from now on, and every lock is lost. */
+  async loseDatabase(): Promise<void> {
+    await this.#postgres.kill();
+  }
 
   /** The first instance that was started: it leads. */
   async stopControllers(): Promise<void> {
