@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 
 /**
  * Runs the containers of pods on one node; nothing here knows restart policies, probes or the API: whoever uses it decides, this does.
@@ -37,8 +37,8 @@ export interface PodRuntime {
   exec(id: string, options: ExecOptions, signal: AbortSignal): Promise<ExecSession>;
   /** To the program that runs; `stdin` only reaches it when the container was made with one. */
   attach(id: string, options: Omit<ExecOptions, 'command'>, signal: AbortSignal): Promise<ExecSession>;
-  /** A connection to a port as seen from inside the pod (its localhost). */
-  connect(podUid: string, port: number, signal: AbortSignal): Promise<NodeJS.ReadWriteStream & { destroy(error?: Error): void }>;
+  /** A connection to a port as seen from inside the pod (its localhost); either side may end before the other. */
+  connect(podUid: string, port: number, signal: AbortSignal): Promise<Duplex>;
   /** Used so far; those that have ended are left out. One look at the machine for all. */
   stats(ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>>;
 

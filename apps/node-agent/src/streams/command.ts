@@ -4,10 +4,21 @@ import { z } from 'zod';
 import { copyDown, put, takeUp } from './copy.ts';
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, size: 4 } as const;
-const sizeSchema = z.object({ Width: z.number(), Height: z.number() });
+/** JSON of a client; what is no size is none of the program's business. */
+const sizeSchema = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue('no JSON');
+    return z.NEVER;
+  }
+}).pipe(z.object({ Width: z.number(), Height: z.number() }));
+
+/** The container runtime went away: that the output ended does not mean that the program did well. */
+const unknownEnd = 'the exit code of the command is not known: the container runtime does not tell';
 
 /** Carries a program's streams over a pipe until the program has ended, and tells how. The session is let go of when the other side goes. */
-export async function carryCommand(pipe: Pipe, session: ExecSession, wanted: { readonly stdout: boolean; readonly stderr: boolean }): Promise<void> {
+export async function carryCommand(pipe: Pipe, session: ExecSession, { kind, ...wanted }: { readonly kind: 'exec' | 'attach'; readonly stdout: boolean; readonly stderr: boolean }): Promise<void> {
   void takeUp(pipe, (channel, bytes) => {
     if (channel === channels.stdin && session.stdin !== undefined) return bytes === 'end' ? void session.stdin.end() : put(session.stdin, bytes);
     if (channel === channels.size && bytes !== 'end') return resize(session, bytes);
@@ -19,11 +30,11 @@ export async function carryCommand(pipe: Pipe, session: ExecSession, wanted: { r
   };
   await Promise.all([output(session.stdout, channels.stdout, wanted.stdout), output(session.stderr, channels.stderr, wanted.stderr)]);
   const exitCode = await session.exitCode;
-  await pipe.close(exitCode === undefined ? {} : { exitCode });
+  await pipe.close(exitCode !== undefined ? { exitCode } : kind === 'attach' ? {} : { error: unknownEnd });
 }
 
 async function resize(session: ExecSession, bytes: Uint8Array): Promise<void> {
-  const size = sizeSchema.safeParse(JSON.parse(Buffer.from(bytes).toString()));
+  const size = sizeSchema.safeParse(Buffer.from(bytes).toString());
   if (size.success) await session.resize(size.data.Width, size.data.Height);
 }
 

@@ -92,7 +92,8 @@ export class PodStreams {
         });
         void up.then(resolve);
       });
-      await copyDown(socket as AsyncIterable<Uint8Array>, pipe, port.down);
+      // What the pod has ended can still be written to.
+      await copyDown(socket.iterator({ destroyOnReturn: false }), pipe, port.down);
       await pipe.end(port.down);
       // The other side may still have something to say, which the pod may still hear.
       await saidAll;

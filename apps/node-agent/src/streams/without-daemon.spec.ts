@@ -1,5 +1,5 @@
-import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Duplex, PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Pod } from '@roundsman/api';
 import { messages, type Bus, type Pipe, type PipeRequest } from '@roundsman/bus';
 import { FakePodRuntime } from '@roundsman/containers';
@@ -50,6 +50,50 @@ describe('streams and stats while the daemon is away, or behaves badly', () => {
     const pipe = await open({ kind: 'port', port: 80 });
     socket.destroy(new Error('read ECONNRESET'));
     expect(await pipe.closed).toMatchObject({ error: 'read ECONNRESET' });
+  });
+
+  it('a forwarded connection that the pod has ended still takes what the client says', async () => {
+    let taken = '';
+    const socket = new Duplex({
+      read() {
+        this.push('bye');
+        this.push(null);
+      },
+      write(chunk: Buffer, _, done) {
+        taken += chunk.toString();
+        done();
+      },
+    });
+    runtime.connection = () => socket;
+    const pipe = await open({ kind: 'port', port: 80 });
+    const said: unknown[] = [];
+    for await (const item of pipe.incoming) {
+      said.push('end' in item ? 'end' : Buffer.from(item.bytes).toString());
+      if ('end' in item) break;
+    }
+    await pipe.write(0, Buffer.from('thanks'));
+    await pipe.end(0);
+    expect(await pipe.closed).toEqual({});
+    expect([said, taken]).toEqual([['bye', 'end'], 'thanks']);
+  });
+
+  it('a command whose end nobody knows has not succeeded', async () => {
+    jest.spyOn(runtime, 'exec').mockResolvedValue({ stdin: undefined, stdout: Readable.from([]), stderr: undefined, resize: async () => undefined, exitCode: Promise.resolve(undefined) });
+    const pipe = await open(exec);
+    expect(await pipe.closed).toMatchObject({ error: 'the exit code of the command is not known: the container runtime does not tell' });
+  });
+
+  it('a size that is none leaves the input of a program alone', async () => {
+    const echo = new PassThrough();
+    const sizes: number[] = [];
+    const resize = async (columns: number): Promise<void> => void sizes.push(columns);
+    jest.spyOn(runtime, 'exec').mockResolvedValue({ stdin: echo, stdout: echo, stderr: undefined, resize, exitCode: Promise.resolve(0) });
+    const pipe = await open({ ...exec, stdin: true, tty: true });
+    for (const [channel, text] of [[4, 'no size'], [4, '{"Width":80,"Height":24}'], [0, 'typed']] as const) await pipe.write(channel, Buffer.from(text));
+    await pipe.end(0);
+    const said: string[] = [];
+    for await (const item of pipe.incoming) if ('bytes' in item) said.push(Buffer.from(item.bytes).toString());
+    expect([said.join(''), sizes, await pipe.closed]).toEqual(['typed', [80], { exitCode: 0 }]);
   });
 
   it('let go of the pod’s side when the client goes', async () => {

@@ -175,6 +175,18 @@ describe('a pipe', () => {
     expect(await right.closed).toEqual({ error: 'the client went away' });
   });
 
+  it('does not say of a write that waited for the connection that it was sent, when the pipe was aborted', async () => {
+    const connection = Promise.withResolvers<void>();
+    const sent: Uint8Array[] = [];
+    const left = new PipeEnd('left', { send: (frame) => void sent.push(frame), room: () => connection.promise });
+    const waiting = left.write(0, Buffer.of(1));
+    await soon();
+    left.abort('the client went away');
+    connection.resolve();
+    await expect(waiting).rejects.toThrow('the client went away');
+    expect(sent.map((frame) => decodeFrame(frame).kind)).toEqual(['close']);
+  });
+
   it('refuses to write after the end of a channel, and channels that cannot be', async () => {
     const { left, right } = pair();
     await left.end(0);

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import {
   RuntimeProblem,
   type ContainerConfig,
@@ -140,7 +140,7 @@ export class DockerPodRuntime implements PodRuntime {
     return attachTo(this.#daemon, id, options, signal);
   }
 
-  async connect(podUid: string, port: number, signal: AbortSignal): Promise<NodeJS.ReadWriteStream & { destroy(error?: Error): void }> {
+  async connect(podUid: string, port: number, signal: AbortSignal): Promise<Duplex> {
     const sandbox = (await this.#containers.list(podUid)).find(({ Labels }) => readLabels(Labels).container === undefined);
     if (sandbox === undefined) throw new RuntimeProblem('NotFound', `pod ${podUid} has no sandbox on this node`);
     return this.#connections.connect(sandbox.Id, port, signal);

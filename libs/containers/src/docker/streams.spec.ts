@@ -139,7 +139,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
       const answer = await eventually(async () => {
         const socket = await lab.runtime.connect(spec.podUid, 9000, never);
         socket.write('GET /index.html HTTP/1.0\r\n\r\n');
-        return text(socket as unknown as AsyncIterable<Buffer>);
+        return text(socket);
       });
       expect(answer).toMatch(/^HTTP\/1.[01] 200 OK[^]*hello\n$/);
       await lab.runtime.removePod(spec.podUid);
@@ -148,7 +148,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
     it('carries bytes both ways, also of servers that speak first, and half closes', async () => {
       const { spec } = await lab.run('while :; do nc -l -p 9001 -e sh -c "echo hello; wc -c; echo done"; done');
       const socket = await eventually(() => lab.runtime.connect(spec.podUid, 9001, never));
-      const said = text(socket as unknown as AsyncIterable<Buffer>);
+      const said = text(socket);
       socket.end(Buffer.alloc(3 << 20, 'x'));
       expect(await said).toBe(`hello\n${3 << 20}\ndone\n`);
       await lab.runtime.removePod(spec.podUid);
@@ -161,7 +161,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
       await lab.runtime.removeContainer(container.id);
       await lab.runtime.startSandbox(spec);
       await lab.runtime.startContainer(containerOf(spec, sandbox.id, 'while :; do echo hello | nc -l -p 9003; done'));
-      const said = await eventually(async () => text((await lab.runtime.connect(spec.podUid, 9003, never)) as unknown as AsyncIterable<Buffer>));
+      const said = await eventually(async () => text(await lab.runtime.connect(spec.podUid, 9003, never)));
       expect(said).toBe('hello\n');
       await lab.runtime.removePod(spec.podUid);
     });
@@ -191,7 +191,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
       await once(server, 'listening');
       const [spec] = await lab.pod({ hostNetwork: true });
       const socket = await lab.runtime.connect(spec.podUid, (server.address() as { port: number }).port, never);
-      expect(await text(socket as unknown as AsyncIterable<Buffer>)).toBe('from the host');
+      expect(await text(socket)).toBe('from the host');
       server.close();
       await lab.runtime.removePod(spec.podUid);
     });

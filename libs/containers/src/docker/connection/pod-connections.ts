@@ -42,7 +42,7 @@ export class PodConnections {
   }
 
   close(): void {
-    for (const dialer of [...this.#dialers.values()]) dialer.close();
+    for (const dialer of this.#dialers.values()) dialer.close();
   }
 
   async #open(port: number, pod: { readonly sandboxId: string; readonly pid: number; readonly hostNetwork: boolean; readonly address: string | undefined }): Promise<Socket> {
