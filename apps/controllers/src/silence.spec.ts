@@ -3,15 +3,21 @@ import { Silence } from './silence.ts';
 
 describe('silence', () => {
   let hears = true;
+  /** Milliseconds in which the process stood still. */
+  let held = 0;
   let silence: Silence;
   beforeEach(() => {
     jest.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
     hears = true;
+    held = 0;
+    const fake = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => fake() + held);
     silence = new Silence(() => hears);
     silence.start();
   });
   afterEach(() => {
     silence.stop();
+    jest.restoreAllMocks();
     jest.useRealTimers();
   });
 
@@ -33,10 +39,17 @@ describe('silence', () => {
 
   it('does not count while the process itself was held up', () => {
     silence.heard('a');
-    // A suspended machine: the clock goes on, no timer fires.
-    jest.setSystemTime(Date.now() + 3_600_000);
+    // A stopped process: time goes on, no timer fires.
+    held = 60_000;
     expect(silence.of('a')).toBe(0);
     jest.advanceTimersByTime(2_000);
     expect(silence.of('a')).toBe(2_000);
+  });
+
+  it.each([-3_600_000, 3_600_000])('counts on as before when the clock of the machine is put %i ms on', (jump) => {
+    silence.heard('a');
+    jest.setSystemTime(Date.now() + jump);
+    jest.advanceTimersByTime(12_000);
+    expect(silence.of('a')).toBe(12_000);
   });
 });

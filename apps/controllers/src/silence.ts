@@ -3,12 +3,15 @@ const tickMs = 1_000;
 /** A process that was held up for so long has not listened meanwhile. */
 const stallMs = 3_000;
 
+/** Milliseconds of a clock that is never put back or forward, and stands still while the machine sleeps. */
+const now = (): number => performance.now();
+
 /** How long senders of heartbeats have been silent, as far as that says something about them: not while nothing could be heard here. */
 export class Silence {
   readonly #canHear: () => boolean;
   readonly #heard = new Map<string, number>();
-  #listeningSince = Date.now();
-  #lookedAt = Date.now();
+  #listeningSince = now();
+  #lookedAt = now();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(canHear: () => boolean) {
@@ -24,18 +27,18 @@ export class Silence {
   }
 
   heard(name: string): void {
-    this.#heard.set(name, Date.now());
+    this.#heard.set(name, now());
   }
 
   /** Milliseconds. Nobody is silent who had no chance to be heard. */
   of(name: string): number {
     this.#look();
-    return Date.now() - Math.max(this.#heard.get(name) ?? 0, this.#listeningSince);
+    return now() - Math.max(this.#heard.get(name) ?? -Infinity, this.#listeningSince);
   }
 
   #look(): void {
-    const now = Date.now();
-    if (now - this.#lookedAt > stallMs || !this.#canHear()) this.#listeningSince = now;
-    this.#lookedAt = now;
+    const at = now();
+    if (at - this.#lookedAt > stallMs || !this.#canHear()) this.#listeningSince = at;
+    this.#lookedAt = at;
   }
 }

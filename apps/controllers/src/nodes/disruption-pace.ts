@@ -16,17 +16,20 @@ const isReady = (node: Node): boolean => readiness(node) === 'True';
 /** Not one node is ready: more likely nobody hears them than that all are gone. No pod is told to leave then. */
 export const isBlackout = (nodes: readonly Node[]): boolean => !nodes.some(isReady);
 
+/** A time that is still to come is from a clock that was put back since, and says nothing. */
+const passed = (atMs: number, nowMs: number): number => (atMs > nowMs ? 0 : atMs);
+
 /**
  * From when the pods of one more node of a zone may be told to leave, as Kubernetes paces it: so many nodes per second; in a zone that is mostly not ready,
  * a tenth of that, or none at all when it is small. undefined: not as things are. Milliseconds since the epoch.
  */
-export function mayLeaveAtMs(node: Node, nodes: readonly Node[], perSecond: number): number | undefined {
+export function mayLeaveAtMs(node: Node, nodes: readonly Node[], perSecond: number, nowMs: number): number | undefined {
   if (isBlackout(nodes)) return undefined;
   const zone = nodes.filter((one) => zoneOf(one) === zoneOf(node));
   const unready = zone.filter((one) => !isReady(one)).length;
   const disturbed = unready < zone.length && unready > 2 && unready / zone.length >= disturbedShare;
   if (disturbed && zone.length <= largeZone) return undefined;
-  const last = Math.max(0, ...zone.map((one) => Date.parse(leavingTaintOf(one)?.timeAdded ?? '') || 0));
+  const last = Math.max(0, ...zone.map((one) => passed(Date.parse(leavingTaintOf(one)?.timeAdded ?? '') || 0, nowMs)));
   const paced = last === 0 ? 0 : last + (disturbed ? slowDown : 1) * (1_000 / perSecond);
-  return Math.max(paced, notReadySinceMs(node) + settleMs);
+  return Math.max(paced, passed(notReadySinceMs(node), nowMs) + settleMs);
 }

@@ -9,11 +9,12 @@ const leaseSeconds = 40;
 /** A lease for every node that is heard of, renewed while it is: tools read from it when a node last gave a sign of life. */
 export function nodeLeases({ bus, caches, objects }: Deps): LoopDefinition {
   const heardAtMs = new Map<string, number>();
+  /** By a clock that is never put back. */
   const renewedAtMs = new Map<string, number>();
   const heartbeats: Wake = async (wake) => {
     const subscription = await bus.subscribe(messages.nodeBeat, {}, ({ payload: { node } }) => {
       heardAtMs.set(node, Date.now());
-      if (Date.now() - (renewedAtMs.get(node) ?? 0) >= renewMs) wake(node);
+      if (performance.now() - (renewedAtMs.get(node) ?? -Infinity) >= renewMs) wake(node);
     });
     return () => subscription.stop();
   };
@@ -26,7 +27,7 @@ export function nodeLeases({ bus, caches, objects }: Deps): LoopDefinition {
       const atMs = heardAtMs.get(name);
       // Not registered yet: the next heartbeat comes.
       if (node === undefined || atMs === undefined) return;
-      renewedAtMs.set(name, atMs);
+      renewedAtMs.set(name, performance.now());
       const renewTime = new Date(atMs).toISOString().replace('Z', '000Z');
       const spec = { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime };
       const stored = caches.leases.get(leaseNamespace, name);

@@ -25,7 +25,7 @@ export function nodeTaints({ caches, objects, settings: { nodeTaintsPerSecond } 
       let waitMs: number | undefined;
       let leaving: { key: string; timeAdded: string } | undefined;
       if (wanted !== undefined) {
-        const atMs = present === undefined ? mayLeaveAtMs(node, nodes, nodeTaintsPerSecond) : 0;
+        const atMs = present === undefined ? mayLeaveAtMs(node, nodes, nodeTaintsPerSecond, nowMs) : 0;
         // One that was told for another reason already keeps its time.
         if (atMs !== undefined && atMs <= nowMs) leaving = { key: wanted, timeAdded: present?.timeAdded ?? wholeSeconds(nowMs) };
         else if (atMs !== undefined) waitMs = atMs - nowMs;

@@ -3,6 +3,7 @@ import type { Lease, Node, Pod } from '@roundsman/api';
 import { TestCluster } from '../testing/cluster.ts';
 import { mayLeaveAtMs } from './disruption-pace.ts';
 import { leavesAtMs } from './taint-eviction.ts';
+import { TaintTimes } from './taint-times.ts';
 import { taintsOf } from './taints.ts';
 
 const at = (seconds: number): string => `2026-01-01T00:00:${String(seconds).padStart(2, '0')}Z`;
@@ -38,18 +39,22 @@ describe('how fast nodes are given up', () => {
   const many = (count: number): Node[] => Array.from({ length: count }, (_, index) => nodeOf(`ok${index}`, 'True'));
 
   it('is one after the other, after a moment in which others may follow', () => {
-    expect(mayLeaveAtMs(lost, [lost, ...many(2)], 0.1)).toBe(ms(3));
-    expect(mayLeaveAtMs(lost, [lost, tainted('y', 5), ...many(2)], 0.1)).toBe(ms(15));
+    expect(mayLeaveAtMs(lost, [lost, ...many(2)], 0.1, ms(59))).toBe(ms(3));
+    expect(mayLeaveAtMs(lost, [lost, tainted('y', 5), ...many(2)], 0.1, ms(59))).toBe(ms(15));
   });
   it('is not at all when no node is heard, or most of a small cluster are not', () => {
-    expect(mayLeaveAtMs(lost, [lost], 0.1)).toBeUndefined();
-    expect(mayLeaveAtMs(lost, [lost, nodeOf('y', 'False')], 0.1)).toBeUndefined();
-    expect(mayLeaveAtMs(lost, [lost, nodeOf('y', 'Unknown'), nodeOf('z', 'Unknown'), ...many(2)], 0.1)).toBeUndefined();
-    expect(mayLeaveAtMs(lost, [lost, nodeOf('y', 'Unknown'), ...many(1)], 0.1)).toBe(ms(3));
+    expect(mayLeaveAtMs(lost, [lost], 0.1, ms(59))).toBeUndefined();
+    expect(mayLeaveAtMs(lost, [lost, nodeOf('y', 'False')], 0.1, ms(59))).toBeUndefined();
+    expect(mayLeaveAtMs(lost, [lost, nodeOf('y', 'Unknown'), nodeOf('z', 'Unknown'), ...many(2)], 0.1, ms(59))).toBeUndefined();
+    expect(mayLeaveAtMs(lost, [lost, nodeOf('y', 'Unknown'), ...many(1)], 0.1, ms(59))).toBe(ms(3));
+  });
+  it('is not put off by times that are still to come: the clock was put back', () => {
+    expect(mayLeaveAtMs(lost, [lost, tainted('y', 5), ...many(2)], 0.1, ms(4))).toBe(ms(3));
+    expect(mayLeaveAtMs(lost, [lost, ...many(2)], 0.1, ms(0) - 3_600_000)).toBeLessThanOrEqual(ms(0) - 3_600_000);
   });
   it('is a tenth in a large cluster of which most are not heard', () => {
     const others = Array.from({ length: 40 }, (_, index) => nodeOf(`lost${index}`, 'Unknown'));
-    expect(mayLeaveAtMs(lost, [lost, tainted('y', 5), ...others, ...many(20)], 1)).toBe(ms(15));
+    expect(mayLeaveAtMs(lost, [lost, tainted('y', 5), ...others, ...many(20)], 1, ms(59))).toBe(ms(15));
   });
 });
 
@@ -64,6 +69,23 @@ describe('how long a pod stays', () => {
     expect(stays({ key: taint.key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 })).toBe(ms(15));
     expect(stays({ operator: 'Exists' })).toBeUndefined();
     expect(stays({ key: taint.key, effect: 'NoExecute' })).toBeUndefined();
+  });
+});
+
+describe('a taint without a time', () => {
+  const expelling = (...taints: object[]): Node => ({ ...nodeOf('n', 'True', { taints }), metadata: { name: 'n', uid: 'u' } }) as Node;
+  const own = { key: 'gpu', effect: 'NoExecute' };
+  const text = (times: TaintTimes, node: Node, seconds: number): string[] => times.of(node, ms(seconds)).map(({ key, timeAdded }) => `${key} ${timeAdded?.replace('.000', '')}`);
+
+  it('counts from when it was seen, as long as it stays', () => {
+    const times = new TaintTimes();
+    const dated = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute', timeAdded: at(1) };
+    expect(text(times, expelling(own, { key: 'other', effect: 'NoSchedule' }), 5)).toEqual([`gpu ${at(5)}`]);
+    expect(text(times, expelling(dated, own), 9)).toEqual([`node.kubernetes.io/unreachable ${at(1)}`, `gpu ${at(5)}`]);
+    expect(text(times, expelling(dated), 10)).toEqual([`node.kubernetes.io/unreachable ${at(1)}`]);
+    expect(text(times, expelling(own), 20)).toEqual([`gpu ${at(20)}`]);
+    times.forget(expelling(own));
+    expect(text(times, expelling(own), 30)).toEqual([`gpu ${at(30)}`]);
   });
 });
 
@@ -140,6 +162,19 @@ describe('a node that falls silent', () => {
     cluster.nodes.rejoin('n3');
     await allReady('n1', 'n2', 'n3');
   }, 30_000);
+
+  it('lets pods stay as long as they tolerate a taint that a person set', async () => {
+    cluster.nodes.join('n1', 'n2', 'n3');
+    await allReady('n1');
+    const tolerating = (tolerationSeconds: number): object[] => [{ key: 'gpu', operator: 'Exists', effect: 'NoExecute', tolerationSeconds }];
+    await run('brief', 'n1', tolerating(1));
+    await run('patient', 'n1', tolerating(60));
+    await run('none', 'n1');
+    await cluster.until(async () => expect(await cluster.readyPods()).toHaveLength(3));
+    await cluster.edit<Node>('nodes', 'n1', ({ spec }) => void (spec.taints = [{ key: 'gpu', effect: 'NoExecute' }]));
+    await cluster.until(async () => expect((await cluster.list<Pod>('pods')).map(({ metadata }) => metadata.name)).toEqual(['patient']));
+    await cluster.edit<Node>('nodes', 'n1', ({ spec }) => void delete spec.taints);
+  });
 
   it('is cordoned off by a taint', async () => {
     cluster.nodes.join('n1', 'n2', 'n3');

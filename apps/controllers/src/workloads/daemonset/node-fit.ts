@@ -1,4 +1,4 @@
-import type { DaemonSet, Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration } from '@roundsman/api';
+import { tolerates, type DaemonSet, type Node, type NodeSelectorRequirement, type NodeSelectorTerm, type PodSpec, type Taint, type Toleration } from '@roundsman/api';
 
 export interface NodeFit {
   /** The node is to have a pod. */
@@ -55,10 +55,4 @@ function fits({ operator, values = [] }: NodeSelectorRequirement, value: string 
   if (operator === 'In') return values.includes(value);
   const [number, limit] = [Number(value), Number(values[0])];
   return operator === 'Gt' ? number > limit : operator === 'Lt' && number < limit;
-}
-
-function tolerates({ key = '', operator = 'Equal', value = '', effect = '' }: Toleration, taint: Taint): boolean {
-  if (effect !== '' && effect !== taint.effect) return false;
-  if (key === '') return operator === 'Exists';
-  return key === taint.key && (operator === 'Exists' || value === (taint.value ?? ''));
 }

@@ -1,13 +1,4 @@
-import type { Taint, Toleration } from '@roundsman/api';
-
-/** An empty key with Exists tolerates every key, an absent effect every effect. */
-export function tolerates(toleration: Toleration, taint: Taint): boolean {
-  const { key = '', operator = 'Equal', value = '', effect = '' } = toleration;
-  if (effect !== '' && effect !== taint.effect) return false;
-  if (key !== '' && key !== taint.key) return false;
-  if (operator === 'Exists') return true;
-  return operator === 'Equal' && key !== '' && value === (taint.value ?? '');
-}
+import { tolerates, type Taint, type Toleration } from '@roundsman/api';
 
 export const isTolerated = (taint: Taint, tolerations: readonly Toleration[] | undefined): boolean => (tolerations ?? []).some((toleration) => tolerates(toleration, taint));
 
