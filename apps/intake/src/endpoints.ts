@@ -36,7 +36,7 @@ export function endpointsOf({ state, store, group, nodes, view, leading }: Endpo
     endpoint(messages.get, (request) => answer(() => reads.get(state, request))),
     endpoint(messages.list, (request) => answer(() => reads.list(state, request))),
     endpoint(messages.changes, (request) => answer(() => reads.changes(store, request))),
-    endpoint(messages.nodePods, ({ seen }, params) => answer(() => nodes.pods(node(params), seen))),
+    endpoint(messages.nodePods, (request, params) => answer(() => nodes.pods(node(params), request))),
     endpoint(messages.nodeMaterials, (request, params) => answer(() => nodes.materials(node(params), request))),
     endpoint(messages.nodeWrite, (asked, params) =>
       answer(async () => {

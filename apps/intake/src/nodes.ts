@@ -3,9 +3,10 @@ import { messages, type Bus, type Change } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import { ownPod } from './admission/from-node.ts';
 import { materialsOf, type Materials } from './materials.ts';
+import { nameKey, pageOf } from './pages.ts';
 import type { State } from './state.ts';
 
-type PodRequest = { readonly namespace: string; readonly name: string; readonly uid: string };
+type PodRequest = { readonly namespace: string; readonly name: string; readonly uid: string; readonly after?: string | undefined };
 
 const nodeOf = (pod: { readonly spec?: unknown }): string | undefined => (pod.spec as { nodeName?: string } | undefined)?.nodeName || undefined;
 
@@ -42,15 +43,20 @@ export class Nodes {
     }
   }
 
-  pods(node: string, seen: number | undefined): { version: number; pods?: KubeObject[] } {
+  pods(node: string, { seen, after }: { readonly seen?: number | undefined; readonly after?: string | undefined }): { version: number; pods?: KubeObject[]; next?: string } {
     const version = this.#told.get(node) ?? this.#begun;
-    if (seen === version) return { version };
-    return { version, pods: this.#state.list('pods').filter((pod) => nodeOf(pod) === node) };
+    if (after === undefined && seen === version) return { version };
+    const { items: pods, ...more } = pageOf(this.#state.list('pods').filter((pod) => nodeOf(pod) === node), nameKey, { after });
+    return { version, pods, ...more };
   }
 
-  materials(node: string, asked: PodRequest): Materials {
+  materials(node: string, asked: PodRequest): Materials & { next?: string } {
     const state = this.#state;
     const pod = ownPod(node, asked, { admitted: (resource, namespace, name) => state.get(resource, namespace, name) });
-    return materialsOf(pod, (resource, name) => state.get(resource, asked.namespace, name));
+    const { configMaps, secrets } = materialsOf(pod, (resource, name) => state.get(resource, asked.namespace, name));
+    const all = [...configMaps.map((object) => ({ part: 'configMaps', object })), ...secrets.map((object) => ({ part: 'secrets', object }))];
+    const { items, ...more } = pageOf(all, ({ part, object }) => `${part}/${object.metadata.name}`, asked);
+    const only = (part: keyof Materials): KubeObject[] => items.filter((item) => item.part === part).map(({ object }) => object);
+    return { configMaps: only('configMaps'), secrets: only('secrets'), ...more };
   }
 }

@@ -304,6 +304,28 @@ describe('agents', () => {
     const other = await makePod('q', { spec: { ...spec, nodeName: 'n2' } });
     await expect(agent.request(messages.nodeMaterials, { node: 'n1' }, { namespace: 'default', name: 'q', uid: other.metadata.uid })).rejects.toMatchObject({ code: 403 });
   });
+  it('get more than one message carries in pages', async () => {
+    const large = 'x'.repeat(200_000);
+    const names = Array.from({ length: 5 }, (_, index) => `large-${index}`);
+    for (const name of names) {
+      await write({ operation: 'create', resource: 'secrets', namespace: 'default', object: { metadata: { name }, stringData: { a: large, b: large, c: large } } });
+      await write({ operation: 'create', resource: 'configmaps', namespace: 'default', object: { metadata: { name }, data: { a: large, b: large, c: large, d: large } } });
+      const volumes = names.flatMap((of) => [{ name: `s-${of}`, secret: { secretName: of } }, { name: `c-${of}`, configMap: { name: of } }]);
+      await makePod(name, { metadata: { annotations: { large } }, spec: { nodeName: 'n1', volumes } });
+    }
+    const { uid } = (await podNamed('large-0'))!.metadata;
+    const found: string[] = [];
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page: { configMaps: { metadata: { name: string } }[]; secrets: { metadata: { name: string } }[]; next?: string | undefined } = await agent.request(messages.nodeMaterials, { node: 'n1' }, { namespace: 'default', name: 'large-0', uid, after });
+      found.push(...page.configMaps.map(({ metadata }) => `c ${metadata.name}`), ...page.secrets.map(({ metadata }) => `s ${metadata.name}`));
+      after = page.next;
+    }
+    expect(found).toEqual([...names.map((name) => `c ${name}`), ...names.map((name) => `s ${name}`)]);
+    const first = await nodePods();
+    const last = await agent.request(messages.nodePods, { node: 'n1' }, { after: first.next! });
+    expect([...first.pods!, ...last.pods!].map(({ metadata }) => metadata.name)).toEqual(names);
+    expect([first.version, last.next]).toEqual([last.version, undefined]);
+  });
   it('read nothing else', async () => {
     await expect(agent.request(messages.get, {}, { resource: 'nodes', name: 'n1' })).rejects.toThrow(/Permissions Violation for Publish/);
     await expect(agent.request(messages.nodePods, { node: 'n2' }, {})).rejects.toThrow(/Permissions Violation for Publish/);

@@ -1,16 +1,14 @@
-import { expired, kindByResource, matchesLabels, notFound, parseLabelSelector, ApiError, type KubeObject } from '@roundsman/api';
+import { expired, kindByResource, matchesLabels, notFound, parseLabelSelector, ApiError } from '@roundsman/api';
 import type { Change, messages } from '@roundsman/bus';
 import { Expired } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import type { z } from 'zod';
+import { nameKey, pageBytes, pageOf } from './pages.ts';
 import type { State } from './state.ts';
 import { announcementOf, refuseWithheld } from './withheld.ts';
 
 type Request<M extends keyof typeof messages> = (typeof messages)[M] extends { request: infer Q extends z.ZodType } ? z.output<Q> : never;
 type Reply<M extends keyof typeof messages> = (typeof messages)[M] extends { reply: infer A extends z.ZodType } ? z.output<A> : never;
-
-/** A page stops here, well below what one message may carry. */
-const pageBytes = 700_000;
 
 export function get(state: State, { resource, namespace, name }: Request<'get'>): Reply<'get'> {
   refuseWithheld(resource, name);
@@ -24,26 +22,10 @@ export function list(state: State, { resource, namespace, labelSelector, limit, 
   if (!kindByResource.has(resource)) throw new ApiError('NotFound', `the server could not find the requested resource (${resource})`);
   refuseWithheld(resource);
   const requirements = parseLabelSelector(labelSelector ?? '');
-  const keyed = state
-    .list(resource)
-    .filter((object) => (namespace === undefined || object.metadata.namespace === namespace) && matchesLabels(requirements, object.metadata.labels))
-    .map((object) => ({ key: keyOf(object), object }))
-    .filter(({ key }) => after === undefined || key > after)
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
-  const items: KubeObject[] = [];
-  let bytes = 0;
-  let last = '';
-  for (const { key, object } of keyed) {
-    if (items.length === limit) break;
-    bytes += JSON.stringify(object).length;
-    if (bytes > pageBytes && items.length > 0) break;
-    items.push(object);
-    last = key;
-  }
-  return { version: state.head, items: items as unknown as Reply<'list'>['items'], ...(items.length < keyed.length && { next: last }) };
+  const wanted = state.list(resource).filter((object) => (namespace === undefined || object.metadata.namespace === namespace) && matchesLabels(requirements, object.metadata.labels));
+  const { items, ...more } = pageOf(wanted, nameKey, { after, limit });
+  return { version: state.head, items: items as unknown as Reply<'list'>['items'], ...more };
 }
-
-const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** From Postgres, which has more than memory. Of a secret no more than that it changed. */
 export async function changes(store: Store, { since, resource, limit }: Request<'changes'>): Promise<Reply<'changes'>> {

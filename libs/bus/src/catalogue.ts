@@ -233,8 +233,19 @@ export const messages = {
   ),
   nodePods: request(
     `${prefix}.svc.intake.node-pods.{node}`,
-    z.object({ /** Version of the last announcement that was seen: when nothing was announced since, no pods come back. */ seen: z.number().int().nonnegative().optional() }),
-    z.object({ /** Of the last announcement to this node. */ version: z.number().int(), pods: z.array(objectSchema).optional() }),
+    z.object({
+      /** Version of the last announcement that was seen: when nothing was announced since, no pods come back. */
+      seen: z.number().int().nonnegative().optional(),
+      /** `next` of the page before. */
+      after: z.string().optional(),
+    }),
+    z.object({
+      /** Of the last announcement to this node. What is announced after the version of the first page may be missing in the later ones. */
+      version: z.number().int(),
+      pods: z.array(objectSchema).optional(),
+      /** There are more than one message carries: ask again after this. */
+      next: z.string().optional(),
+    }),
     10_000,
     'The pods bound to a node; for its agent',
   ),
@@ -254,8 +265,14 @@ export const messages = {
   ),
   nodeMaterials: request(
     `${prefix}.svc.intake.node-materials.{node}`,
-    z.object({ namespace: z.string(), name: z.string(), uid: z.string() }),
-    z.object({ /** ConfigMaps and Secrets that the pod refers to and that exist. */ configMaps: z.array(objectSchema), secrets: z.array(objectSchema) }),
+    z.object({ namespace: z.string(), name: z.string(), uid: z.string(), /** `next` of the page before. */ after: z.string().optional() }),
+    z.object({
+      /** ConfigMaps and Secrets that the pod refers to and that exist. */
+      configMaps: z.array(objectSchema),
+      secrets: z.array(objectSchema),
+      /** As in nodePods. */
+      next: z.string().optional(),
+    }),
     10_000,
     'The ConfigMaps and Secrets that a pod on a node refers to',
   ),

@@ -50,7 +50,15 @@ export class BusIntake implements NodeIntake {
 
   async materials(pod: Pod): Promise<Materials> {
     if (!needsMaterials(pod)) return noMaterials;
-    return materialsOf(await this.#bus.request(messages.nodeMaterials, { node: this.#node }, identityOf(pod)));
+    const ask = (after?: string) => this.#bus.request(messages.nodeMaterials, { node: this.#node }, { ...identityOf(pod), ...(after === undefined ? {} : { after }) });
+    let { configMaps, secrets, next } = await ask();
+    while (next !== undefined) {
+      const page = await ask(next);
+      configMaps = [...configMaps, ...page.configMaps];
+      secrets = [...secrets, ...page.secrets];
+      ({ next } = page);
+    }
+    return materialsOf({ configMaps, secrets });
   }
 }
 

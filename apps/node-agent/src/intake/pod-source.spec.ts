@@ -94,6 +94,18 @@ describe('the pods of a node as they are told', () => {
     await heard(['all a', 'changed b', 'all a b missed']);
   });
 
+  it('come in pages where they are many', async () => {
+    await served.stop();
+    served = await intake.serve({ name: 'intake', version: '0.1.0', description: 'test' }, [
+      endpoint(messages.nodePods, ({ after }) => (after === undefined ? { version: 5, pods: [pod('a')], next: 'default/a' } : { version: 7, pods: [pod(`after ${after}`)] })),
+    ]);
+    await source.start();
+    await heard(['all a after default/a']);
+    // Its version is that of the first page.
+    tell(6, 5, 'b');
+    await heard(['all a after default/a', 'changed b']);
+  });
+
   it('is asked for again until it is answered', async () => {
     await served.stop();
     await source.start();

@@ -76,8 +76,8 @@ export class PodSource {
   async #listOnce(): Promise<void> {
     let failed = false;
     try {
-      const { version, pods } = await this.#bus.request(messages.nodePods, { node: this.#node }, this.#seen === undefined ? {} : { seen: this.#seen });
-      if (pods !== undefined) this.#changes.all(pods as unknown as Pod[]);
+      const { version, pods } = await this.#ask();
+      if (pods !== undefined) this.#changes.all(pods);
       this.#seen = version;
     } catch (error) {
       failed = true;
@@ -94,5 +94,20 @@ export class PodSource {
       this.#listAgain = false;
       this.#list();
     }
+  }
+
+  /** All pages, with the version of the first: what happens until the last is announced meanwhile. */
+  async #ask(): Promise<{ version: number; pods?: Pod[] }> {
+    const seen = this.#seen;
+    const ask = (after?: string) => this.#bus.request(messages.nodePods, { node: this.#node }, { ...(seen === undefined ? {} : { seen }), ...(after === undefined ? {} : { after }) });
+    let page = await ask();
+    const { version } = page;
+    if (page.pods === undefined) return { version };
+    const pods = [...page.pods];
+    while (page.next !== undefined) {
+      page = await ask(page.next);
+      pods.push(...(page.pods ?? []));
+    }
+    return { version, pods: pods as unknown as Pod[] };
   }
 }
