@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { ServiceError, Unreachable } from '@roundsman/bus';
+import { eventually } from '@roundsman/testkit';
 import { container, podOf } from '../testing/runs.ts';
 import { EventRecorder } from './recorder.ts';
 
@@ -8,14 +10,14 @@ function rig() {
   const sent: Record<string, unknown>[] = [];
   const clock = { now: Date.UTC(2026, 0, 1) };
   const failures: unknown[] = [];
-  let refuse = false;
+  let refusal: Error | undefined;
   const recorder = new EventRecorder({
     node: 'n1',
-    send: (event) => (refuse ? Promise.reject(new Error('away')) : Promise.resolve(void sent.push(event))),
+    send: (event) => (refusal !== undefined ? Promise.reject(refusal) : Promise.resolve(void sent.push(event))),
     onError: (error) => failures.push(error),
     now: () => clock.now,
   });
-  return { sent, clock, failures, recorder, refuse: (value: boolean) => (refuse = value) };
+  return { sent, clock, failures, recorder, refuse: (why: Error | undefined) => (refusal = why) };
 }
 
 describe('events of pods', () => {
@@ -71,14 +73,19 @@ describe('events of pods', () => {
     expect(sent).toHaveLength(28);
   });
 
-  it('one that cannot be sent holds up no other', async () => {
+  it('one that is refused holds up no other; while nobody takes them they wait, in their order', async () => {
     const { sent, failures, recorder, refuse } = rig();
-    refuse(true);
-    recorder.record(pod, 'Normal', 'A', 'a');
+    refuse(new ServiceError(422, 'no'));
+    recorder.record(pod, 'Normal', 'Refused', 'a');
     await recorder.idle();
-    refuse(false);
-    recorder.record(pod, 'Normal', 'B', 'b');
+    refuse(new Unreachable('away'));
+    recorder.record(pod, 'Normal', 'First', 'a');
+    recorder.record(pod, 'Normal', 'Second', 'b');
+    await eventually(() => expect(failures).toHaveLength(2));
+    recorder.record(pod, 'Normal', 'First', 'a');
+    refuse(undefined);
     await recorder.idle();
-    expect([failures.length, sent.length]).toEqual([1, 1]);
+    expect(sent.map(({ reason, count }) => `${String(reason)} ${String(count)}`)).toEqual(['First 2', 'Second 1']);
+    expect(failures).toHaveLength(2);
   });
 });

@@ -1,4 +1,5 @@
 import { eventName, eventObject, type EventType, type Pod } from '@roundsman/api';
+import { ServiceError } from '@roundsman/bus';
 
 /** Tells what happens to the pods of one node as core/v1 Events, in the kubelet's reasons and words. */
 export interface PodEvents {
@@ -8,8 +9,9 @@ export interface PodEvents {
 
 export interface RecorderOptions {
   readonly node: string;
-  /** Creates the event, or replaces the one of its name. Retries are its own business. */
+  /** Creates the event, or replaces the one of its name. */
   readonly send: (event: Record<string, unknown>) => Promise<void>;
+  /** An event was refused and is lost, or nobody takes any now. */
   readonly onError: (error: unknown) => void;
   readonly now?: () => number;
 }
@@ -20,6 +22,8 @@ const refillEveryMs = 300_000;
 /** Kinds of event whose counts are remembered, and events that wait to be sent. */
 const remembered = 4096;
 const longestQueue = 2048;
+/** While nobody takes them. */
+const sendAgainMs = 1_000;
 
 interface Told {
   readonly name: string;
@@ -37,6 +41,7 @@ export class EventRecorder implements PodEvents {
   readonly #queue = new Map<string, Record<string, unknown>>();
   #sending: Promise<void> | undefined;
   #last = 0;
+  #stopped = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -45,7 +50,7 @@ export class EventRecorder implements PodEvents {
 
   record(pod: Pod, type: EventType, reason: string, message: string, container?: string): void {
     const now = this.#now();
-    if (!this.#affords(pod.metadata.uid, now)) return;
+    if (this.#stopped || !this.#affords(pod.metadata.uid, now)) return;
     const key = JSON.stringify([pod.metadata.uid, container, type, reason, message]);
     const told = this.#told.get(key) ?? { name: this.#nameFor(pod.metadata.name, now), first: now, count: 0 };
     told.count += 1;
@@ -67,12 +72,31 @@ export class EventRecorder implements PodEvents {
     await this.#sending;
   }
 
+  /** What still waits is lost. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** One after the other, in their order; what is not taken waits, so that a restart of intake loses none. */
   async #send(): Promise<void> {
     await Promise.resolve();
-    for (let next = this.#queue.entries().next(); next.done !== true; next = this.#queue.entries().next()) {
+    let isAway = false;
+    for (let next = this.#queue.entries().next(); next.done !== true && !this.#stopped; next = this.#queue.entries().next()) {
       const [name, event] = next.value;
-      this.#queue.delete(name);
-      await this.#options.send(event).catch(this.#options.onError);
+      try {
+        await this.#options.send(event);
+        isAway = false;
+      } catch (error) {
+        const isRefused = error instanceof ServiceError && error.code < 500;
+        if (isRefused || !isAway) this.#options.onError(error);
+        isAway = !isRefused;
+        if (isAway) {
+          await new Promise((resolve) => setTimeout(resolve, sendAgainMs).unref());
+          continue;
+        }
+      }
+      // Its count may have grown meanwhile.
+      if (this.#queue.get(name) === event) this.#queue.delete(name);
     }
     this.#sending = undefined;
   }

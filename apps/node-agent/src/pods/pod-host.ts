@@ -61,6 +61,7 @@ export class PodHost {
     await this.#source.stop();
     await this.manager.stop();
     await Promise.race([this.#events.idle(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    this.#events.stop();
     await this.#services.runtime.close();
   }
 
