@@ -19,14 +19,11 @@ export class MaterialsCache {
     const kept = { at: now, materials };
     this.#kept = kept;
     // A failure is for those who asked, not for who asks next.
-    materials.catch(() => {
+    const forget = (): void => {
       if (this.#kept === kept) this.#kept = undefined;
-    });
+    };
+    // Secrets need not lie in memory longer than they are used.
+    materials.then(() => setTimeout(forget, freshMs).unref(), forget);
     return materials;
-  }
-
-  /** Secrets need not lie in memory longer than they are used. */
-  forget(): void {
-    this.#kept = undefined;
   }
 }

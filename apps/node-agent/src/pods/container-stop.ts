@@ -15,6 +15,8 @@ export interface StopOrder {
   readonly cause: StopCause;
   readonly restart: boolean;
   readonly graceMs: number;
+  /** It was begun before and failed: that was told. */
+  readonly again: boolean;
 }
 
 /** Ends one running container: preStop, TERM, and KILL when its grace is over. */
@@ -36,8 +38,8 @@ export class ContainerStop {
   /** Resolves when the container has ended. */
   async run(): Promise<void> {
     const { runtime, events } = this.#services;
-    const { pod, name, id, graceMs } = this.#order;
-    events.record(pod, 'Normal', 'Killing', killingText(this.#order), name);
+    const { pod, name, id, graceMs, again } = this.#order;
+    if (!again) events.record(pod, 'Normal', 'Killing', killingText(this.#order), name);
     const hooked = graceMs > 0 && (await this.#preStop());
     this.#signalled = true;
     const left = this.#deadline - Date.now();

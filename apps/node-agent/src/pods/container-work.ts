@@ -39,6 +39,8 @@ export class ContainerWork {
   readonly #retryAt = new Map<string, number>();
   /** The run whose back-off was told last, by container. */
   readonly #toldBackOff = new Map<string, string>();
+  /** The run whose end was told last, by container. */
+  readonly #toldKilling = new Map<string, string>();
   /** Containers that ended before the call that made them came back. */
   readonly #endedEarly = new Set<string>();
 
@@ -63,9 +65,10 @@ export class ContainerWork {
     return this.#retryAt;
   }
 
-  /** What waited for something outside is tried now. */
-  retryNow(): void {
-    this.#retryAt.clear();
+  /** What waited for something outside is tried now: all, or one container. */
+  retryNow(name?: string): void {
+    if (name === undefined) this.#retryAt.clear();
+    else this.#retryAt.delete(name);
   }
 
   /** What is being started is given up; what is being ended gets no more time than this. */
@@ -121,13 +124,17 @@ export class ContainerWork {
       this.#starting.delete(name);
     }
     // It may have ended before its id was known: then nobody tells again.
-    if (id !== undefined && this.#endedEarly.delete(id)) await this.#runs.learn(id);
+    const early = id !== undefined && this.#endedEarly.delete(id);
+    // Old runs that were removed meanwhile are of no interest.
+    if (this.#starting.size === 0) this.#endedEarly.clear();
+    if (early) await this.#runs.learn(id as string);
   }
 
   async stop({ run, cause, restart }: Extract<Step, { do: 'stop' }>, container: Container | undefined, graceMs: number | undefined, { pod, podIPs }: WorkedPod): Promise<void> {
     const probe = cause === 'liveness' ? container?.livenessProbe : cause === 'startup' ? container?.startupProbe : undefined;
     const own = (probe?.terminationGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds) * 1000;
-    const stop = new ContainerStop(this.#services, { pod, container, name: run.name, id: run.id, podIP: podIPs[0] ?? '', cause, restart, graceMs: graceMs ?? own });
+    const stop = new ContainerStop(this.#services, { pod, container, name: run.name, id: run.id, podIP: podIPs[0] ?? '', cause, restart, graceMs: graceMs ?? own, again: this.#toldKilling.get(run.name) === run.id });
+    this.#toldKilling.set(run.name, run.id);
     this.#stopping.set(run.name, stop);
     try {
       await stop.run();

@@ -73,7 +73,7 @@ describe('what is done next with a pod', () => {
     expect(planned(viewOf(one, { runs: [runOfName('a')], unhealthy: new Map([['a', 'liveness']]) }))).toEqual(['stop a liveness restart']);
     expect(planned(viewOf({ ...one, restartPolicy: 'Never' }, { runs: [runOfName('a')], unhealthy: new Map([['a', 'startup']]) }))).toEqual(['stop a startup']);
     expect(planned(viewOf({ containers: [container('a', { image: 'other:1' })], restartPolicy: 'Never' }, { runs: [runOfName('a')] }))).toEqual(['stop a changed restart']);
-    expect(planned(viewOf({ containers: [container('a', { image: 'other:1' })] }, { runs: [ended('a', 137, { backOffMs: 40_000 })] }))).toEqual(['start a 1 80000']);
+    expect(planned(viewOf({ containers: [container('a', { image: 'other:1' })] }, { runs: [ended('a', 137, { backOffMs: 40_000 })] }))).toEqual(['start a 1 0']);
     const dead = { running: false, run: 's1' };
     expect(planned(viewOf(one, { sandbox: dead, runs: [runOfName('a')] }))).toEqual(['stop a sandbox restart']);
     expect(planned(viewOf(one, { sandbox: dead, runs: [ended('a', 137)] }))).toEqual(['sandbox anew']);

@@ -167,7 +167,7 @@ class Draft {
 
   /** Ends a running container that is not what it should be. */
   #check(container: Container, run: Run): boolean {
-    const changed = run.specHash !== '' && run.specHash !== specHash(container);
+    const changed = isChanged(container, run);
     const cause = changed ? 'changed' : this.#view.unhealthy.get(container.name);
     if (cause === undefined) return false;
     this.#steps.push({ do: 'stop', run, cause, restart: changed || isSidecar(container) || this.#policy !== 'Never' });
@@ -176,7 +176,7 @@ class Draft {
 
   #restart(container: Container, run: Run): void {
     // A changed definition is no crash.
-    const until = run.specHash === specHash(container) ? restartAt(run) : this.#now;
+    const until = isChanged(container, run) ? this.#now : restartAt(run);
     if (until > this.#now) {
       this.#backingOff.set(container.name, { until, delayMs: run.backOffMs });
       this.#wake(until);
@@ -185,7 +185,7 @@ class Draft {
 
   #start(container: Container, previous: Run | undefined): void {
     if (!this.#dueAt(this.#view.retryAt.get(container.name))) return;
-    this.#steps.push({ do: 'start', container, attempt: previous === undefined ? 0 : previous.attempt + 1, backOffMs: nextBackOff(previous) });
+    this.#steps.push({ do: 'start', container, attempt: previous === undefined ? 0 : previous.attempt + 1, backOffMs: previous !== undefined && isChanged(container, previous) ? 0 : nextBackOff(previous) });
   }
 
   #dueAt(at: number | undefined): boolean {
@@ -198,3 +198,6 @@ class Draft {
     this.#wakeAt = Math.min(this.#wakeAt ?? at, at);
   }
 }
+
+/** Of a run that only a stored status tells of it is not known. */
+const isChanged = (container: Container, run: Run): boolean => run.specHash !== '' && run.specHash !== specHash(container);

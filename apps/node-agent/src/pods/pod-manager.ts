@@ -63,7 +63,7 @@ export class PodManager implements PodChanges {
 
   all(pods: readonly Pod[]): void {
     const uids = new Set(pods.map(({ metadata }) => metadata.uid));
-    for (const pod of pods) this.changed(pod);
+    for (const pod of pods.toSorted(byRight)) this.changed(pod);
     for (const [uid, worker] of this.#workers) if (!uids.has(uid)) worker.removed(worker.pod);
     this.#listed = true;
     this.#endOrphans();
@@ -82,17 +82,20 @@ export class PodManager implements PodChanges {
 
   #add(pod: Pod): void {
     const { uid } = pod.metadata;
-    const others = [...this.#workers.values()].map((worker) => worker.pod);
+    const earlier = [...this.#workers.values()];
+    const isBegun = pod.status?.startTime !== undefined || pod.metadata.deletionTimestamp !== undefined || isTerminal(pod.status?.phase);
     const worker = new PodWorker(this.#services, pod, () => this.#workers.delete(uid));
     this.#workers.set(uid, worker);
     const begin = (): void => {
       const found = this.#found.get(uid);
       this.#found.delete(uid);
-      const isNew = found === undefined && pod.status?.startTime === undefined && pod.metadata.deletionTimestamp === undefined && !isTerminal(pod.status?.phase);
-      void worker.start(found, isNew ? refusal(pod, others, this.#services.allocatable) : undefined);
+      const others = earlier.filter((other) => other.takesRoom).map((other) => other.pod);
+      void worker.start(found, found === undefined && !isBegun ? refusal(pod, others, this.#services.allocatable) : undefined);
     };
-    if (this.#hasLooked) begin();
-    else this.#unbegun.push(begin);
+    if (this.#hasLooked) return begin();
+    this.#unbegun.push(begin);
+    // Of a pod that was begun before nobody knows: it may well run.
+    if (!isBegun) this.#services.events.record(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${this.#problem}`);
   }
 
   #event(event: RuntimeEvent): void {
@@ -166,4 +169,10 @@ export class PodManager implements PodChanges {
   #refreshVolumes(): void {
     for (const worker of this.#workers.values()) if (hasMaterialVolumes(worker.pod) || (worker.pod.spec.volumes ?? []).some(({ downwardAPI }) => downwardAPI !== undefined)) worker.refreshVolumes();
   }
+}
+
+/** Who was begun goes before who was not, then the older one: the node is full for the others. */
+function byRight(a: Pod, b: Pod): number {
+  const begun = ({ status }: Pod): number => (status?.startTime === undefined ? 1 : 0);
+  return begun(a) - begun(b) || (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '');
 }

@@ -4,9 +4,10 @@ import type { Sandbox } from '@roundsman/containers';
 import { sandboxSpec } from '../containers/sandbox-spec.ts';
 import type { PodFiles } from '../volumes/pod-files.ts';
 import { mountFailed, VolumeProblem } from '../volumes/volume-problem.ts';
-import { retryDelay } from './back-off.ts';
 import type { NodeServices } from './node-services.ts';
 
+/** As often as the kubelet tries again. */
+const sandboxRetryMs = 10_000;
 const mountRetryMs = { first: 500, longest: 122_000 };
 
 /** The sandbox of one pod: what its containers share. */
@@ -74,7 +75,7 @@ export class PodSandbox {
         return Math.min(mountRetryMs.first * 2 ** Math.min(this.#failures - 1, 20), mountRetryMs.longest);
       }
       events.record(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);
-      return retryDelay(this.#failures);
+      return sandboxRetryMs;
     } finally {
       this.#busy = false;
     }

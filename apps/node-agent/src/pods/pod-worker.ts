@@ -11,6 +11,7 @@ import { mountFailed, VolumeProblem } from '../volumes/volume-problem.ts';
 import type { Refusal } from './admission.ts';
 import { closePod } from './close-pod.ts';
 import { ContainerWork, type WorkedPod } from './container-work.ts';
+import { deadlineExceeded, deadlineOf } from './deadline.ts';
 import { describePod } from './describe.ts';
 import type { NodeServices } from './node-services.ts';
 import { planPod, type Plan, type Step } from './plan.ts';
@@ -84,6 +85,10 @@ export class PodWorker {
   get podIPs(): readonly string[] {
     return this.#pod.spec.hostNetwork === true ? this.#services.hostIPs : (this.#sandbox.current?.addresses ?? []);
   }
+  /** Whether what it asks for is to be kept for it: not when it has ended, or was never taken. */
+  get takesRoom(): boolean {
+    return !this.#finished && (this.#verdict === undefined || this.#runs.all.size > 0);
+  }
   /** Changes with all that is seen of its containers: an older look at them is of no use. */
   get seen(): number {
     return this.#runs.version;
@@ -104,7 +109,10 @@ export class PodWorker {
 
   update(pod: Pod): void {
     if (Number(pod.metadata.resourceVersion) < Number(this.#pod.metadata.resourceVersion)) return;
+    const images = new Map(this.#containers().map(({ name, image }) => [name, image]));
     this.#pod = pod;
+    // A wait was for the image that it had.
+    for (const { name, image } of this.#containers()) if (images.get(name) !== image) this.#work.retryNow(name);
     this.wake();
   }
 
@@ -142,7 +150,7 @@ export class PodWorker {
 
   /** Brings volumes up to date with the ConfigMaps and Secrets they show. */
   refreshVolumes(): void {
-    if (!this.#files.isSetUp || this.#ending() !== undefined) return;
+    if (this.#sandbox.current?.running !== true || this.#sandbox.busy || this.#ending() !== undefined) return;
     this.#beside(() =>
       this.#setUpFiles(0).catch((error: unknown) => {
         if (!(error instanceof VolumeProblem)) throw error;
@@ -183,7 +191,7 @@ export class PodWorker {
     if (plan.over) this.#finished = true;
     this.#work.noteBackOff(this.#pod, plan);
     for (const step of plan.steps) this.#do(step, ending?.graceMs);
-    for (const { id } of this.#runs.forgetOld()) this.#beside(() => this.#services.runtime.removeContainer(id));
+    for (const run of this.#runs.forgetOld()) this.#beside(() => this.#forget(run));
     if (!this.#gone) this.#writer.set(this.#status(plan.over, now), this.#pod.status);
     if (plan.over) this.#rest();
     clearTimeout(this.#timer);
@@ -193,11 +201,10 @@ export class PodWorker {
 
   /** When its time is over, epoch milliseconds; undefined without a limit, and after it. */
   #judgeDeadline(now: number): number | undefined {
-    const { spec, status } = this.#pod;
-    if (spec.activeDeadlineSeconds === undefined || this.#verdict !== undefined || this.#finished || isTerminal(status?.phase)) return undefined;
-    const at = (status?.startTime === undefined ? this.#seenAt : Date.parse(status.startTime)) + spec.activeDeadlineSeconds * 1000;
-    if (at > now) return at;
-    this.#verdict = { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
+    if (this.#verdict !== undefined || this.#finished || isTerminal(this.#pod.status?.phase)) return undefined;
+    const at = deadlineOf(this.#pod, this.#seenAt);
+    if (at === undefined || at > now) return at;
+    this.#verdict = deadlineExceeded;
     this.#services.events.record(this.#pod, 'Normal', this.#verdict.reason, this.#verdict.message);
     return undefined;
   }
@@ -315,10 +322,14 @@ export class PodWorker {
     if (this.#sandbox.current?.running === true) await this.#files.writeHosts(this.#pod, this.podIPs, this.#services.machineFiles.hosts);
   }
 
+  async #forget({ id, name, attempt }: Run): Promise<void> {
+    await this.#services.runtime.removeContainer(id);
+    await this.#files.forgetRun(name, attempt);
+  }
+
   /** Nothing runs and nothing will: a pod that is to be deleted is cleared away, any other gives back what it holds. */
   #rest(): void {
     this.#probes.stop();
-    this.#materials.forget();
     if (this.#gone || this.#pod.metadata.deletionTimestamp !== undefined) {
       this.#closing = true;
       this.#beside(async () => {

@@ -34,7 +34,7 @@ export function payloadOf(pod: Pod, volume: Volume, materials: Materials, facts:
 function collect(pod: Pod, volume: string, sources: readonly VolumeProjection[], mode: number = defaultMode, materials: Materials, facts: PodFacts): Payload {
   const files = new Map<string, PayloadFile>();
   const put = (path: string, bytes: Buffer, own: number | undefined): void => {
-    if (path === '' || path.startsWith('/') || path.split('/').some((part) => part === '..' || part === '')) throw new VolumeProblem(volume, `invalid path: ${JSON.stringify(path)} must be a relative path without ".."`);
+    if (path === '' || path.startsWith('/') || path.startsWith('..') || path.split('/').some((part) => part === '..' || part === '')) throw new VolumeProblem(volume, `invalid path: ${JSON.stringify(path)} must be a relative path without ".."`);
     files.set(path, { bytes, mode: own ?? mode });
   };
   for (const source of sources) {

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseQuantity, type Container, type Pod, type Volume, type VolumeMount } from '@roundsman/api';
 import type { Mount } from '@roundsman/containers';
@@ -28,6 +28,7 @@ export class PodFiles {
   /** Where each volume lies, by name. */
   readonly #volumes = new Map<string, string>();
   #setUp = false;
+  #settingUp: Promise<void> = Promise.resolve();
 
   constructor(podsFolder: string, uid: string) {
     this.#folder = join(podsFolder, uid);
@@ -38,8 +39,14 @@ export class PodFiles {
     return this.#setUp;
   }
 
-  /** Makes all volumes, or brings them up to date. Throws VolumeProblem. */
-  async setUp(pod: Pod, materials: Materials, facts: PodFacts): Promise<void> {
+  /** Makes all volumes, or brings them up to date, one call after the other: two at once would clear away each other's files. Throws VolumeProblem. */
+  setUp(pod: Pod, materials: Materials, facts: PodFacts): Promise<void> {
+    const done = this.#settingUp.then(() => this.#setUpAll(pod, materials, facts));
+    this.#settingUp = done.catch(() => undefined);
+    return done;
+  }
+
+  async #setUpAll(pod: Pod, materials: Materials, facts: PodFacts): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     for (const volume of pod.spec.volumes ?? []) {
       try {
@@ -71,6 +78,11 @@ export class PodFiles {
     return join(this.#folder, 'containers', container, String(attempt));
   }
 
+  /** What a run left, of which nobody tells any more. */
+  async forgetRun(container: string, attempt: number): Promise<void> {
+    await rm(this.lastWordsFile(container, attempt), { force: true });
+  }
+
   /** The pod's /etc/hosts; in place, because it is mounted as a file. */
   async writeHosts(pod: Pod, podIPs: readonly string[], machineHosts: () => Promise<string>): Promise<void> {
     const path = join(this.#folder, 'etc-hosts');
@@ -98,8 +110,10 @@ export class PodFiles {
     const group = pod.spec.securityContext?.fsGroup;
     const folder = join(this.#folder, 'volumes', name);
     const payload = payloadOf(pod, volume, materials, facts);
-    if (payload !== undefined) await writePayload(folder, payload, group);
-    else if (emptyDir !== undefined || Object.keys(volume).length === 1) await makeEmpty(folder, emptyDir ?? {}, group);
+    if (payload !== undefined) {
+      if (holdsSecrets(volume)) await keepOffDisk(folder);
+      await writePayload(folder, payload, group);
+    } else if (emptyDir !== undefined || Object.keys(volume).length === 1) await makeEmpty(folder, emptyDir ?? {}, group);
     else throw new VolumeProblem(name, `no volume plugin matched: ${Object.keys(volume).find((key) => key !== 'name')} volumes cannot be mounted on this node`);
     return folder;
   }
@@ -115,6 +129,15 @@ export class PodFiles {
     const propagation = mount.mountPropagation === undefined ? undefined : propagations[mount.mountPropagation];
     return { hostPath, containerPath: mount.mountPath, readOnly: mount.readOnly === true, ...(propagation === undefined ? {} : { propagation }) };
   }
+}
+
+const holdsSecrets = ({ secret, projected }: Volume): boolean => secret !== undefined || (projected?.sources ?? []).some((source) => source.secret !== undefined);
+
+/** Secrets lie in memory. One that is not empty is in use as it is; an agent that may not mount keeps them on disk, below a folder that only it may enter. */
+async function keepOffDisk(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  if (process.getuid?.() !== 0 || (await readdir(folder)).length > 0) return;
+  await mountMemory(folder, undefined).catch(() => undefined);
 }
 
 async function makeEmpty(folder: string, { medium, sizeLimit }: NonNullable<Volume['emptyDir']>, group: number | undefined): Promise<void> {

@@ -1,0 +1,93 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@roundsman/testkit';
+import { MemoryNode } from '../testing/memory-node.ts';
+import { container } from '../testing/runs.ts';
+
+const demands = (cpu: string) => ({ containers: [container('main', { resources: { requests: { cpu } } })] });
+
+describe('pods on a runtime that does what it is told', () => {
+  let node: MemoryNode;
+  beforeEach(async () => {
+    node = await MemoryNode.start();
+  });
+  afterEach(() => node.stop());
+
+  const runs = (name: string) => eventually(() => expect(node.container(name)).toMatchObject({ ready: true, state: { running: {} } }));
+
+  it('show ConfigMaps as they are now, also those that an earlier agent set up', async () => {
+    const show = (text: string): void => void (node.materialsNow = { configMaps: new Map([['map', new Map([['key', Buffer.from(text)]])]]), secrets: new Map() });
+    show('old');
+    node.create('web', { containers: [container('main', { volumeMounts: [{ name: 'map', mountPath: '/map' }] })], volumes: [{ name: 'map', configMap: { name: 'map' } }] });
+    await runs('web');
+    await node.down();
+    show('new');
+    await node.up();
+    await eventually(() => expect(node.manager.workers.get('web')?.podIPs).toHaveLength(1));
+    node.manager.workers.get('web')?.refreshVolumes();
+    await eventually(async () => expect(await readFile(join(node.folder, 'web', 'volumes', 'map', 'key'), 'utf8')).toBe('new'));
+  });
+
+  it('do not wait for an image that they no longer ask for', async () => {
+    node.create('web', { containers: [{ name: 'main', image: 'absent:1', imagePullPolicy: 'Never' }] });
+    await eventually(() => expect(node.container('web')?.state.waiting?.reason).toBe('ErrImageNeverPull'));
+    node.change('web', (pod) => ({ ...pod, spec: { ...pod.spec, containers: pod.spec.containers.map((one) => ({ ...one, image: 'busybox:1.35' })) } }));
+    await runs('web');
+  });
+
+  it('keep no traces of runs that nobody asks for any more', async () => {
+    const images = ['busybox:1.35', 'b:2', 'c:3', 'd:4'];
+    for (const image of images) node.runtime.images.set(image, node.runtime.images.get('busybox:1.35')!);
+    node.create('web', { containers: [container()] });
+    await runs('web');
+    for (const [attempt, image] of images.entries()) {
+      node.change('web', (pod) => ({ ...pod, spec: { ...pod.spec, containers: pod.spec.containers.map((one) => ({ ...one, image })) } }));
+      await eventually(() => expect(node.container('web')).toMatchObject({ restartCount: attempt, state: { running: {} } }));
+    }
+    await eventually(async () => expect((await readdir(join(node.folder, 'web', 'containers', 'main'))).sort()).toEqual(['2', '3']));
+    expect((await node.runtime.pods())[0]?.containers.map(({ attempt }) => attempt)).toEqual([3, 2]);
+  });
+
+  it('that were refused take no room from others', async () => {
+    node.create('large', demands('5'));
+    node.create('small', demands('3'));
+    await eventually(() => expect(node.get('large').status).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' }));
+    await runs('small');
+  });
+
+  it('that run already go before those that came while the agent was away', async () => {
+    node.create('first', demands('3'));
+    await runs('first');
+    await node.down();
+    node.create('second', demands('3'));
+    await node.up();
+    await eventually(() => expect(node.get('second').status).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu' }));
+    await runs('first');
+  });
+
+  it('say why they wait when the agent starts while the daemon is away', async () => {
+    await node.down();
+    node.runtime.unavailable = 'the daemon is away';
+    await node.up();
+    node.create('web', { containers: [container()] });
+    expect(node.events).toEqual(['web FailedCreatePodSandBox: Failed to create pod sandbox: the daemon is away']);
+  });
+
+  it('tell once that they are ended, however often that has to be tried', async () => {
+    node.create('web', { containers: [container()] });
+    await runs('web');
+    node.runtime.unavailable = 'the daemon is away';
+    let tries = 0;
+    const { stopContainer } = node.runtime;
+    node.runtime.stopContainer = (id, graceMs) => {
+      tries += 1;
+      return stopContainer.call(node.runtime, id, graceMs);
+    };
+    node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 5 } }));
+    await eventually(() => expect(tries).toBeGreaterThan(1));
+    expect(node.events.filter((event) => event.includes('Killing'))).toEqual(['web Killing: Stopping container main']);
+    node.runtime.unavailable = undefined;
+    await eventually(() => expect(() => node.get('web')).toThrow());
+  });
+});
