@@ -9,6 +9,12 @@ import { join } from 'node:path';
 import { childEnv, prepare, root } from './runtime.mjs';
 import { serverEnv } from './servers.mjs';
 
+/**
+ * Suites that measure time, or that start whole clusters and daemons: they run one at a time, after all others, so that none starves another into
+ * honest verdicts about a busy machine.
+ */
+const alone = ['e2e/src/', 'libs/containers/src/docker/', 'apps/node-agent/', 'libs/probes/', 'apps/probe-runner/'];
+
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 /** Why tests were skipped, as the names of their suites say (testkit, `whenDocker`), and how many each time. */
@@ -42,7 +48,7 @@ function jest(env, args) {
   const file = join(folder, 'results.json');
   spawnSync(
     join(root, '.runtime/bin/node'),
-    ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--maxWorkers=2', '--ci', '--json', `--outputFile=${file}`, ...args],
+    ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--ci', '--json', `--outputFile=${file}`, ...args],
     { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] },
   );
   try {
@@ -67,7 +73,9 @@ if (!env) {
   fail('servers for the tests', 'NATS or Postgres could not be had; the lines above say why');
   end();
 }
-for (const suite of jest(env, process.argv.slice(2)).testResults) {
+const asked = process.argv.slice(2);
+const passes = asked.length > 0 ? [['--maxWorkers=2', ...asked]] : [['--maxWorkers=2', '--testPathIgnorePatterns', ...alone], ['--maxWorkers=1', ...alone]];
+for (const suite of passes.flatMap((args) => jest(env, args).testResults)) {
   const name = suite.name.replace(`${root}/`, '');
   for (const { status, fullName, failureMessages } of suite.assertionResults) {
     if (status === 'passed') counts.passed += 1;
