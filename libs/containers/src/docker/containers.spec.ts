@@ -48,7 +48,7 @@ whenDocker(describe)('containers on Docker', () => {
     const folder = mkdtempSync(join(tmpdir(), 'roundsman-mounts-'));
     mkdirSync(join(folder, 'dir'));
     writeFileSync(join(folder, 'file'), 'from the host\n');
-    const { printed } = await lab.outcome('echo $NAME "$OTHER"; pwd; id -u; id -g; id -G; cat /etc/one; touch /data/made || echo read-only; touch /new 2>&1', {
+    const { printed } = await lab.outcome('echo $NAME "$OTHER"; pwd; id -u; id -g; id -G; cat /etc/one; touch /data/made 2>&1 || echo read-only; touch /new 2>&1', {
       env: [['NAME', 'value'], ['OTHER', 'with = and spaces']],
       workingDir: '/home',
       security: { ...unprivileged, user: '1001:1002', supplementalGroups: [2000, 3000], readOnlyRootFilesystem: true },
