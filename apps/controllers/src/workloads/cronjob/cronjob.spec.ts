@@ -47,7 +47,7 @@ describe('a cron job in a cluster', () => {
     const [first] = await jobsOf(cronJob);
     // As if the job had been started two minutes ago: its name is another one then.
     const { metadata } = first!;
-    await cluster.delete('jobs.batch', metadata.name);
+    await cluster.delete('jobs.batch', metadata.name, { propagationPolicy: 'Background' });
     const older = await cluster.create<Job>({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'alone-1', ownerReferences: metadata.ownerReferences }, spec: { template } });
     await cluster.until(async () => expect((await read('alone')).status?.active?.map(({ uid }) => uid)).toContain(older.metadata.uid));
     await cluster.until(async () => expect((await cluster.events(cronJob)).some((event) => event.startsWith('JobAlreadyActive: '))).toBe(true));

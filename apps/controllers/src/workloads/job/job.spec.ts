@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 afterEach(async () => {
   cluster.nodes.fate = () => 'succeeds';
-  for (const { metadata } of await cluster.list('jobs.batch')) await cluster.delete('jobs.batch', metadata.name);
+  for (const { metadata } of await cluster.list('jobs.batch')) await cluster.delete('jobs.batch', metadata.name, { propagationPolicy: 'Background' });
   // Also those that were held to be counted.
   await cluster.until(async () => expect([...(await cluster.list('jobs.batch')), ...(await cluster.list('pods'))]).toEqual([]));
 });
