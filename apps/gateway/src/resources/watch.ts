@@ -24,8 +24,8 @@ export interface WatchRequest extends WatchOptions {
   readonly table: TableOptions | undefined;
 }
 
-/** Plain events of the same change read the same for every watcher. */
-const encoded = new WeakMap<KubeObject, Map<string, string>>();
+/** Plain events of the same change read the same for every watcher: put into bytes once. */
+const encoded = new WeakMap<KubeObject, Map<string, Buffer>>();
 
 /**
  * One `?watch=true` response: a line of JSON per event, in version order, each change once. Ends at its timeout, when the
@@ -136,7 +136,7 @@ export class Watch {
     let lines = encoded.get(object);
     if (!lines) encoded.set(object, (lines = new Map()));
     let line = lines.get(type);
-    if (line === undefined) lines.set(type, (line = `${JSON.stringify({ type, object })}\n`));
+    if (line === undefined) lines.set(type, (line = Buffer.from(`${JSON.stringify({ type, object })}\n`)));
     this.#write(line);
   }
 
@@ -147,7 +147,7 @@ export class Watch {
     this.#write(`${JSON.stringify({ type: 'BOOKMARK', object: { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata } })}\n`);
   }
 
-  #write(line: string): void {
+  #write(line: string | Buffer): void {
     if (this.#ended || this.#response.destroyed) return;
     // With many watches and many changes most of the work would be system calls.
     if (this.#response.writableCorked === 0) {
