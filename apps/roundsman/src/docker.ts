@@ -7,6 +7,7 @@ export type Docker = { readonly socket: string } | { readonly missing: string };
 
 const usual = '/var/run/docker.sock';
 const answerWithinMs = 5_000;
+const notAllowed = 'this user may not use it';
 
 /**
  * The Docker that pods run on: `--docker` (a socket, or `off`), else DOCKER_HOST, else the usual socket. Throws when one that was
@@ -23,7 +24,7 @@ export async function findDocker(wanted: string | undefined, env: NodeJS.Process
   const problem = await problemOf(socket);
   if (problem === undefined) return { socket };
   if (wanted !== undefined) throw new UserError(`Docker does not answer at ${socket}: ${problem}`, 'Start it, or leave --docker out to go on without containers.');
-  return { missing: `it does not answer at ${socket} (${problem}); install or start it (Debian, Ubuntu: apt-get install docker.io), then start Roundsman again` };
+  return { missing: `it does not answer at ${socket} (${problem}); ${problem === notAllowed ? 'add it to the group docker, or run as root' : 'install or start it (Debian, Ubuntu: apt-get install docker.io)'}, then start Roundsman again` };
 }
 
 function socketOf(name: string): string | undefined {
@@ -40,7 +41,7 @@ function problemOf(socket: string): Promise<string | undefined> {
       resolve(response.statusCode === 200 ? undefined : `it answers with HTTP ${response.statusCode}`);
     });
     asked.once('timeout', () => asked.destroy(new Error(`no answer within ${answerWithinMs / 1000} s`)));
-    asked.once('error', ({ message }) => resolve(message));
+    asked.once('error', ({ code, message }: NodeJS.ErrnoException) => resolve(code === 'EACCES' ? notAllowed : message));
     asked.end();
   });
 }

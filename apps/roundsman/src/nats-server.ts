@@ -8,11 +8,13 @@ import { runnerOf } from './nodes.ts';
 import { signal } from './processes.ts';
 import { ServerProcess } from './server-process.ts';
 
+const reloadWithinMs = 5_000;
+
 export interface NatsServer {
   readonly process: ServerProcess;
   readonly url: string;
-  /** Lets in the members there are now, and nobody else. */
-  reload(): void;
+  /** Lets in the members there are now, and nobody else; resolves when it does. */
+  reload(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -68,11 +70,28 @@ export async function startNats(options: NatsSettings & { binary: NatsBinary }):
     await server.stop([{ signal: 'SIGKILL', withinMs: 2_000 }]);
     throw error;
   }
-  const reload = (): void => {
-    writeConfig(options);
-    signal(server.recorded, 'SIGHUP');
+  // One after another: each waits for the load of its own file.
+  let reloading: Promise<void> = Promise.resolve();
+  const reload = (): Promise<void> => {
+    const mine = reloading.then(async () => {
+      const before = await configLoaded(options.monitorPort);
+      writeConfig(options);
+      signal(server.recorded, 'SIGHUP');
+      for (const deadline = Date.now() + reloadWithinMs; (await configLoaded(options.monitorPort)) === before; ) {
+        if (Date.now() > deadline) throw new Error(`NATS did not load its new configuration within ${reloadWithinMs / 1000} s; ${home.file('logs', 'nats.log')} says why`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    reloading = mine.catch(() => undefined);
+    return mine;
   };
   return { process: server, url: `nats://127.0.0.1:${port}`, reload, stop: () => server.stop([{ signal: 'SIGTERM', withinMs: 4_000 }, { signal: 'SIGKILL', withinMs: 2_000 }]) };
+}
+
+/** When the server loaded its configuration last, in its own words. */
+async function configLoaded(monitorPort: number): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${monitorPort}/varz`, { signal: AbortSignal.timeout(reloadWithinMs) });
+  return ((await response.json()) as { config_load_time: string }).config_load_time;
 }
 
 /** The server speaks first: its INFO line says that clients may connect. */

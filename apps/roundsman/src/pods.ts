@@ -1,4 +1,4 @@
-import { DockerPodRuntime } from '@roundsman/containers';
+import { DockerPodRuntime, RuntimeProblem } from '@roundsman/containers';
 import { findDocker } from './docker.ts';
 import type { Home } from './home.ts';
 import { membershipOf } from './join/membership.ts';
@@ -11,20 +11,27 @@ export interface HomePods {
   readonly problem?: string;
 }
 
+/** Whose containers this home makes: its own cluster's, or those of the one it joined. */
+export const clusterOf = (home: Home): string => membershipOf(home)?.cluster ?? home.id;
+
 /** Ends and removes the pods of nodes that do not run (all of the home, if none are named). The cluster still wants them: they are made again when it is started again. */
 export async function endPods(home: Home, nodes?: readonly string[]): Promise<HomePods> {
   const state = home.state();
   if (state?.docker === undefined) return { found: 0 };
   const docker = await findDocker(state.docker).catch((error: Error) => ({ missing: error.message }));
   if ('missing' in docker) return { found: 0, problem: docker.missing };
+  const cluster = clusterOf(home);
   let found = 0;
   for (const node of nodes ?? state.nodes) {
-    const runtime = new DockerPodRuntime({ cluster: membershipOf(home)?.cluster ?? home.id, node, socketPath: docker.socket });
+    const runtime = new DockerPodRuntime({ cluster, node, socketPath: docker.socket });
     try {
       const pods = await runtime.pods();
       found += pods.length;
       // A few at a time: that is what a daemon does best.
       for (let at = 0; at < pods.length; at += 8) await Promise.all(pods.slice(at, at + 8).map(({ podUid }) => runtime.removePod(podUid)));
+    } catch (error) {
+      if (!(error instanceof RuntimeProblem)) throw error;
+      return { found, problem: error.message };
     } finally {
       await runtime.close();
     }

@@ -30,8 +30,8 @@ export interface Supervised {
   start(): Promise<State>;
   /** Resolves when nothing runs any more. */
   stop(): Promise<void>;
-  /** On SIGUSR2: who may connect has changed. */
-  reloadMembers?(): void;
+  /** On SIGUSR2: who may connect has changed. Resolves when that holds. */
+  reloadMembers?(): Promise<void>;
 }
 
 export interface StayOptions {
@@ -119,7 +119,9 @@ async function runHere(home: Home, options: StayOptions, tell: Tell): Promise<vo
       void end(0);
     });
   }
-  process.on('SIGUSR2', () => supervisor.reloadMembers?.());
+  process.on('SIGUSR2', () => {
+    supervisor.reloadMembers?.().catch((error: unknown) => supervisor.log.error({ err: error }, 'who may connect has changed, and NATS does not know'));
+  });
   for (const [event, words] of [['unhandledRejection', 'a promise was rejected and nobody handled it'], ['uncaughtException', 'an error was thrown and nobody caught it']] as const) {
     process.on(event, (error: unknown) => {
       supervisor.log.fatal({ err: error instanceof Error ? error : new Error(String(error)) }, words);

@@ -174,8 +174,8 @@ export class Supervisor implements Supervised {
   }
 
   /** Who may connect has been changed in the home: NATS lets in those and nobody else. */
-  reloadMembers(): void {
-    this.#nats?.current.reload();
+  async reloadMembers(): Promise<void> {
+    await this.#nats?.current.reload();
   }
 
   async #network(address: string | undefined): Promise<{ address: string; certificate: ServerCertificate; tls: { certFile: string; keyFile: string } } | undefined> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Home } from '../home.ts';
 import { endLeftovers } from '../leftovers.ts';
 import { holderOf, releaseHome, takeHome } from '../lock.ts';
-import { endPods } from '../pods.ts';
+import { clusterOf, endPods } from '../pods.ts';
 import { alive, end } from '../processes.ts';
 import { UserError } from '../user-error.ts';
 
@@ -23,7 +23,7 @@ export async function down(options: { readonly purge?: boolean; readonly keepPod
     const state = home.state();
     if (state && (state.phase !== 'stopped' || left.length > 0)) home.saveState({ ...state, phase: 'stopped', processes: [] });
     const pods = options.keepPods ? { found: 0 } : await endPods(home);
-    if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}\n`);
+    if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}\nTheir containers end with: docker rm -f $(docker ps -aq --filter label=roundsman.io/cluster=${clusterOf(home)})\n`);
     if (options.purge) home.purge();
     const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
     say(`${ended}${pods.found === 0 ? '' : ` Ended ${pods.found} pod${pods.found === 1 ? '' : 's'}.`}${options.purge ? ` Removed ${home.path}.` : ''}`);

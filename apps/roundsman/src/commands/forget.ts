@@ -4,12 +4,18 @@ import { removeMember } from '../join/members.ts';
 import { alive, signal } from '../processes.ts';
 import { UserError } from '../user-error.ts';
 
+/** A silent node is noticed after 10 s, unless that is set otherwise. */
+const silentWithinMs = 60_000;
+
 /** Takes a machine that joined out of the cluster for good: its keys no longer open anything, its Node goes. */
 export async function forget(node: string): Promise<void> {
   const home = new Home();
   const state = home.state();
+  const runs = state !== undefined && alive(state.supervisor) && state.phase !== 'stopped';
+  // While it starts NATS may have the keys already, and nobody to tell that they are gone.
+  if (runs && state.phase !== 'ready') throw new UserError('Roundsman is starting', 'Run the command again when it is up.');
   if (state === undefined || !removeMember(home, node)) throw new UserError(`no machine has joined as ${node}`, 'kubectl get nodes shows the nodes; those that npx roundsman up made itself are not forgotten.');
-  if (alive(state.supervisor) && state.phase === 'ready') {
+  if (runs) {
     signal(state.supervisor, 'SIGUSR2');
     const gone = await removeNode(new GatewayClient(state.gateway, home.token(() => '')), node);
     process.stdout.write(`${node} is no longer let in${gone ? ', and its Node is removed' : ''}. Containers that still run there end with: npx roundsman down --purge, on that machine.\n`);
@@ -22,7 +28,9 @@ export async function forget(node: string): Promise<void> {
 async function removeNode(client: GatewayClient, node: string): Promise<boolean> {
   const path = `/api/v1/nodes/${node}`;
   try {
+    const deadline = Date.now() + silentWithinMs;
     for (let told = false; (await client.get<Seen>(path)).status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'; told = true) {
+      if (Date.now() > deadline) throw new UserError(`${node} is still heard after ${silentWithinMs / 1000} s, so its Node stays`, 'logs/roundsman.log of the home says whether NATS took the change; then: kubectl delete node.');
       if (!told) process.stderr.write(`Waiting until ${node} is silent ...\n`);
       await new Promise((resolve) => setTimeout(resolve, 250));
     }

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Home } from '../home.ts';
+import { members } from '../join/members.ts';
+import { nodeNames } from '../nodes.ts';
 import { stay } from '../stay.ts';
 import { UserError } from '../user-error.ts';
 
@@ -20,6 +22,8 @@ export async function up(options: UpOptions): Promise<void> {
   const home = new Home();
   home.create();
   if (home.read('member.json') !== undefined) throw new UserError(`${home.path} is that of a machine that joined a cluster elsewhere`, 'Start it again with npx roundsman join, or set ROUNDSMAN_HOME to another folder.');
+  const taken = nodeNames(nodes).find((name) => members(home).some(({ node }) => node === name));
+  if (taken !== undefined) throw new UserError(`--nodes ${nodes}: a machine has joined as ${taken}`, `Start fewer nodes, or take it out first: npx roundsman forget ${taken}`);
   const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort]];
   await stay(home, {
     detach: options.detach === true,

@@ -45,7 +45,11 @@ export function join(host: string, port: number, ca: string, { secret }: JoinTok
   });
 }
 
-function unreachable(host: string, port: number, error: Error): UserError {
+function unreachable(host: string, port: number, error: NodeJS.ErrnoException): UserError {
+  // System errors have a number: everything else is about what answered.
+  if (error.errno === undefined && error.code !== undefined && error.code !== 'ECONNRESET') {
+    return new UserError(`what answers at ${host}:${port} cannot prove that it is the cluster: ${error.message}`, 'Use the address that npx roundsman token prints; its certificate is for that one.', { cause: error });
+  }
   return new UserError(`nobody answers at ${host}:${port}: ${error.message}`, 'The cluster must have been started with --listen and an address that this machine reaches; npx roundsman token prints it.', { cause: error });
 }
 

@@ -20,11 +20,13 @@ export interface JoinServerOptions {
   readonly ownNodes: readonly string[];
   readonly reply: JoinReply;
   /** Lets the new keys into NATS; resolves when they are. */
-  readonly admit: () => void;
+  readonly admit: () => Promise<void>;
   readonly log: Logger;
 }
 
 const maxBodyBytes = 10_000;
+/** More than ever join at once; whoever only opens connections must not use up the descriptors of the control plane. */
+const maxConnections = 100;
 
 /** Where other machines ask to join: `POST /join`, HTTPS, one token each. */
 export class JoinServer {
@@ -34,7 +36,8 @@ export class JoinServer {
   private constructor(options: JoinServerOptions) {
     this.#options = options;
     // The chain with its authority: a joining machine checks the authority against its pin.
-    this.#server = createServer({ cert: `${options.cert}\n${options.ca}`, key: options.key, minVersion: 'TLSv1.2', requestTimeout: 10_000 }, (request, response) => void this.#answer(request, response));
+    this.#server = createServer({ cert: `${options.cert}\n${options.ca}`, key: options.key, minVersion: 'TLSv1.2', requestTimeout: 10_000, handshakeTimeout: 10_000 }, (request, response) => void this.#answer(request, response));
+    this.#server.maxConnections = maxConnections;
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
@@ -43,6 +46,7 @@ export class JoinServer {
     await new Promise<void>((resolve, reject) => {
       joining.#server.once('error', reject).listen({ host: options.host, port: options.port }, () => resolve());
     });
+    joining.#server.on('error', (error) => options.log.error({ err: error }, 'a connection of a machine that wants to join could not be taken'));
     return joining;
   }
 
@@ -79,7 +83,7 @@ export class JoinServer {
     const taken = nameProblem(home, parsed.data, ownNodes);
     if (taken !== undefined) return refused(409, taken);
     addMember(home, parsed.data);
-    admit();
+    await admit();
     log.info({ node: parsed.data.node, from: request.socket.remoteAddress }, 'a machine has joined');
     return { status: 200, body: reply };
   }
@@ -88,7 +92,8 @@ export class JoinServer {
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // Left open, so that the refusal can be read.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > maxBodyBytes) return undefined;
     chunks.push(chunk);

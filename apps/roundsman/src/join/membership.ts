@@ -5,7 +5,7 @@ import type { Home } from '../home.ts';
 import { runnerOf } from '../nodes.ts';
 import { UserError } from '../user-error.ts';
 import { authorityOf, join } from './join-client.ts';
-import { joinReplySchema } from './messages.ts';
+import { joinReplySchema, joinRequestSchema } from './messages.ts';
 import { parseToken } from './token.ts';
 
 const membershipSchema = joinReplySchema.extend({ node: z.string(), at: z.string() });
@@ -28,6 +28,8 @@ export const machineName = (): string => hostname().split('.')[0]!.toLowerCase()
 export async function joinCluster(home: Home, at: string, tokenText: string, node: string): Promise<Membership> {
   const token = parseToken(tokenText);
   if (token === undefined) throw new UserError('that is not a token for joining', 'npx roundsman token prints the whole command, on the machine where the cluster was started.', { exitCode: 2 });
+  const name = joinRequestSchema.shape.node.safeParse(node);
+  if (!name.success) throw new UserError(`${node} cannot be the name of a node: it ${name.error.issues[0]?.message ?? 'is none'}`, 'Give another with --name.', { exitCode: 2 });
   const { host, port } = addressOf(at);
   const ca = await authorityOf(host, port, token);
   const [agent, runner] = await keysOf(home, [agentIdentity(node), runnerIdentity(runnerOf(node), node)]);

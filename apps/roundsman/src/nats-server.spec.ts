@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { agentIdentity, connectBus, createCredential, runnerIdentity, type Bus } from '@roundsman/bus';
+import { freePort } from '@roundsman/testkit';
+import { Home } from './home.ts';
+import { addMember, removeMember } from './join/members.ts';
+import { bringNats } from './nats-binary.ts';
+import { startNats, type NatsServer } from './nats-server.ts';
+
+let folder: string;
+let home: Home;
+let nats: NatsServer;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'roundsman-nats-'));
+  home = new Home(join(folder, 'home'));
+  home.create();
+  nats = await startNats({ home, binary: bringNats(() => undefined), port: await freePort(), monitorPort: await freePort(), identities: [createCredential(agentIdentity('node-1'))] });
+});
+afterEach(async () => {
+  await nats.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('a machine may connect as soon as a reload is done, also when several join at once, and no more once it is forgotten', async () => {
+  const machines = ['far', 'near', 'there'].map((node) => ({ node, agent: createCredential(agentIdentity(node)), runner: createCredential(runnerIdentity(`default-${node}`, node)) }));
+  const buses: Bus[] = [];
+  const lost = Promise.withResolvers<Error>();
+  await Promise.all(
+    machines.map(async ({ node, agent, runner }) => {
+      addMember(home, { node, agentKey: agent.publicKey, runnerKey: runner.publicKey });
+      await nats.reload();
+      buses.push(await connectBus({ servers: nats.url, identity: agent.name, seed: agent.seed, onFatal: (error) => lost.resolve(error) }));
+    }),
+  );
+  expect(removeMember(home, 'far')).toBe(true);
+  await nats.reload();
+  expect((await lost.promise).message).toMatch(/authorization/i);
+  await Promise.all(buses.map((bus) => bus.close()));
+});
+
+it('a change that NATS does not take is an error that says where to look', async () => {
+  writeFileSync(home.file('keys', 'members.json'), JSON.stringify([{ node: 'far', agentKey: 'no key', runnerKey: 'no key', joinedAt: new Date().toISOString() }]));
+  await expect(nats.reload()).rejects.toThrow(/NATS did not load its new configuration within 5 s; .*nats\.log says why/);
+}, 20_000);
