@@ -10,7 +10,7 @@ import { MethodNotAllowed, notServed, ResourceHandler } from './resources/handle
 import { getObject } from './resources/list.ts';
 import type { Served } from './resources/reader.ts';
 import { subresourcesOf } from './resources/subresources.ts';
-import type { Target } from './resources/writes.ts';
+import type { Target } from './resources/target.ts';
 import { emptyOpenApiV2, openApiOf, type OpenApi } from './openapi.ts';
 import { answerReview, reviews } from './reviews.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError, type StatusCause } from '@roundsman/api';
-import { describePath, fieldsOf, removeAt, stepsOf, union, valueAt, type FieldSet } from './fields.ts';
+import { ApiError, badRequest, type StatusCause } from '@roundsman/api';
+import { describePath, fieldsOf, removeAt, stepsOf, union, valueAt, type FieldSet, type Step } from './fields.ts';
 import { appliedList, identityOf, isAppliedWhole, isObject, type Json, type JsonObject } from './lists.ts';
 import { isSame, managersOf, setManagers, timeOf, type Manager, type Writer } from './managed.ts';
 
@@ -10,6 +10,7 @@ import { isSame, managersOf, setManagers, timeOf, type Manager, type Writer } fr
  * or taken over with `force`. Returns the new object with its `managedFields`; the arguments are left alone.
  */
 export function applyConfiguration(live: JsonObject | undefined, configuration: JsonObject, writer: Writer & { readonly force: boolean }): JsonObject {
+  refuseTwins(configuration, [], [], configuration);
   const managers = managersOf(live);
   const mine = managers.find((entry) => isSame(entry, writer, 'Apply'));
   const others = managers.filter((entry) => entry !== mine);
@@ -67,6 +68,33 @@ function conflictError(conflicts: readonly FieldConflict[]): ApiError {
 function shownManager({ manager, operation, apiVersion, subresource }: Manager): string {
   const part = subresource === undefined ? '' : ` with subresource "${subresource}"`;
   return `"${manager}"${part}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
+}
+
+/** Two items with the same keys would be merged into one without a word. */
+function refuseTwins(value: Json, names: readonly string[], steps: readonly Step[], whole: JsonObject): void {
+  if (isObject(value)) {
+    if (names.length > 0 && isAppliedWhole(names)) return;
+    for (const [key, member] of Object.entries(value)) refuseTwins(member, [...names, key], [...steps, `f:${key}`], whole);
+    return;
+  }
+  const list = Array.isArray(value) ? appliedList(names) : undefined;
+  if (list === undefined || list.type === 'atomic') return;
+  const seen = new Set<Step>();
+  for (const item of value as Json[]) {
+    const identity = list.type === 'set' ? item : identityOf(item, list.keys);
+    if (identity === undefined) return;
+    const step = `${list.type === 'set' ? 'v' : 'k'}:${JSON.stringify(identity)}`;
+    if (seen.has(step)) throw badRequest(`failed to create typed patch object (${shownObject(whole)}): ${describePath(steps)}: duplicate entries for key ${describePath([step])}`);
+    seen.add(step);
+    if (isObject(item)) refuseTwins(item, names, [...steps, step], whole);
+  }
+}
+
+/** `default/web; apps/v1, Kind=Deployment` */
+function shownObject({ apiVersion, kind, metadata }: JsonObject): string {
+  const { namespace = '', name = '' } = metadata as { namespace?: string; name?: string };
+  const version = String(apiVersion);
+  return `${namespace}/${name}; ${version.includes('/') ? version : `/${version}`}, Kind=${String(kind)}`;
 }
 
 /** The path itself or something below it is in the set. */

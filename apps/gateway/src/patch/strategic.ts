@@ -36,7 +36,7 @@ function mergeObject(target: JsonObject, patch: JsonObject, path: readonly strin
   }
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(deletePrefix)) deleteScalars(result, key.slice(deletePrefix.length), value);
-    else if (key.startsWith(orderPrefix)) orderElements(result, key.slice(orderPrefix.length), value, path);
+    else if (key.startsWith(orderPrefix)) orderElements(result, target[key.slice(orderPrefix.length)], key.slice(orderPrefix.length), value, path);
     else if (key.startsWith('$') && key !== '$patch' && key !== '$retainKeys') throw badRequest(`strategic merge patch: unknown directive ${key} at ${shown(path)}`);
   }
   return result;
@@ -46,16 +46,18 @@ function mergeValue(target: Json | undefined, patch: Json, path: readonly string
   if (isObject(patch)) return mergeObject(isObject(target) ? target : {}, patch, path);
   if (!Array.isArray(patch)) return patch;
   const list = patchedList(path);
-  const held = Array.isArray(target) ? target : [];
+  // A list that was not there is taken as it is, even with items that share a key: UDP and TCP on one port.
+  const held = Array.isArray(target) ? target : undefined;
+  if (held === undefined) return withoutDirectives(patch.filter((item) => !isReplacing(item)));
   if (list.type === 'set') return [...held, ...patch.filter((item) => !held.some((one) => isDeepStrictEqual(one, item)))];
   if (list.type === 'map') return mergeItems(held, patch, list.keys[0], path);
-  return patch.map((item) => (isObject(item) ? withoutDirectives(item) : item));
+  return withoutDirectives(patch);
 }
 
+const isReplacing = (item: Json): boolean => isObject(item) && item['$patch'] === 'replace' && Object.keys(item).length === 1;
+
 function mergeItems(target: readonly Json[], patch: readonly Json[], key: string, path: readonly string[]): Json[] {
-  if (patch.some((item) => isObject(item) && item['$patch'] === 'replace' && Object.keys(item).length === 1)) {
-    return patch.filter((item) => !(isObject(item) && item['$patch'] === 'replace' && Object.keys(item).length === 1));
-  }
+  if (patch.some(isReplacing)) return patch.filter((item) => !isReplacing(item));
   const result = [...target];
   for (const item of patch) {
     if (!isObject(item)) throw badRequest(`strategic merge patch: every item of ${shown(path)} must be an object`);
@@ -79,25 +81,34 @@ function deleteScalars(result: JsonObject, list: string, gone: Json | undefined)
   result[list] = held.filter((item) => !gone.some((one) => isDeepStrictEqual(one, item)));
 }
 
-/** Those named come in the order given; the others keep their place behind the one they followed. */
-function orderElements(result: JsonObject, list: string, order: Json | undefined, path: readonly string[]): void {
-  const held = result[list];
-  if (!Array.isArray(held) || !Array.isArray(order)) return;
+/**
+ * Those named come in the order given, the others in the order they had; each of the others stands before the first named one
+ * that it stood before in the live list, and behind all where there is none.
+ */
+function orderElements(result: JsonObject, live: Json | undefined, list: string, order: Json | undefined, path: readonly string[]): void {
+  const merged = result[list];
+  if (!Array.isArray(merged) || !Array.isArray(order)) return;
   const kind = patchedList([...path, list]);
   const idOf = (item: Json): Json | undefined => (kind.type === 'map' && isObject(item) ? item[kind.keys[0]] : item);
-  const rank = (item: Json): number => order.findIndex((one) => isDeepStrictEqual(idOf(one), idOf(item)));
-  const named = held.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
-  let next = 0;
-  result[list] = held.map((item) => (rank(item) >= 0 ? (named[next++] as Json) : item));
+  const rankIn = (items: readonly Json[], item: Json): number => items.findIndex((one) => isDeepStrictEqual(idOf(one), idOf(item)));
+  const before = Array.isArray(live) ? live : [];
+  const named = merged.filter((item) => rankIn(order, item) >= 0).sort((a, b) => rankIn(order, a) - rankIn(order, b));
+  const others = merged.filter((item) => rankIn(order, item) < 0);
+  const ordered: Json[] = [];
+  while (others.length > 0 && named.length > 0) {
+    const [other, name] = [rankIn(before, others[0] as Json), rankIn(before, named[0] as Json)];
+    ordered.push((other >= 0 && name >= 0 && other < name ? others : named).shift() as Json);
+  }
+  result[list] = [...ordered, ...named, ...others];
 }
 
-function withoutDirectives(patch: JsonObject): JsonObject {
+function withoutDirectives<Value extends Json>(patch: Value): Value {
   const clean = (value: Json): Json => {
     if (Array.isArray(value)) return value.filter((item) => !(isObject(item) && item['$patch'] === 'delete')).map(clean);
     if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).filter(([key, item]) => !key.startsWith('$') && item !== null).map(([key, item]) => [key, clean(item)]));
   };
-  return clean(patch) as JsonObject;
+  return clean(patch) as Value;
 }
 
 const shown = (path: readonly string[]): string => (path.length === 0 ? 'the top' : path.join('.'));

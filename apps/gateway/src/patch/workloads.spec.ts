@@ -50,6 +50,12 @@ describe('server-side apply of workloads', () => {
     expect(containerOf(next)['env']).toEqual([{ name: 'A', valueFrom: { configMapKeyRef: { name: 'other', key: 'k', optional: true } } }]);
   });
 
+  it('refuses two items with the same keys, which would become one', () => {
+    const twice = (container: JsonObject): (() => JsonObject) => () => applyConfiguration(undefined, deployment(container), by('one'));
+    expect(twice({ env: [{ name: 'A', value: '1' }, { name: 'A', value: '2' }] })).toThrow('failed to create typed patch object (/web; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="c"].env: duplicate entries for key [name="A"]');
+    expect(twice({ ports: [{ containerPort: 53 }, { containerPort: 53, protocol: 'UDP' }], args: ['x', 'x'] })).not.toThrow();
+  });
+
   it('the fast form for new objects is the same as that of the set', () => {
     const object = deployment({ image: 'a', ports: [{ containerPort: 1 }], env: [], resources: {}, securityContext: null, args: ['x'] }, { strategy: { type: null } });
     expect(fieldsV1Of(object)).toEqual(toFieldsV1(fieldsOf(object)));
@@ -80,5 +86,18 @@ describe('strategic merge patches of workloads', () => {
   it('takes the lists that Kubernetes takes whole', () => {
     const live = { kind: 'ServiceAccount', imagePullSecrets: [{ name: 'a' }], secrets: [{ name: 's' }] };
     expect(strategicMergePatch(live, { imagePullSecrets: [{ name: 'b' }], secrets: [{ name: 't' }] })).toEqual({ kind: 'ServiceAccount', imagePullSecrets: [{ name: 'b' }], secrets: [{ name: 's' }, { name: 't' }] });
+  });
+});
+
+describe('strategic merge of lists', () => {
+  const patched = (live: JsonObject, patch: JsonObject): JsonObject => containerOf(strategicMergePatch(deployment(live), deployment(patch)));
+  it('takes a new list as it is, also one port with two protocols', () => {
+    const ports = [{ containerPort: 53, protocol: 'UDP' }, { containerPort: 53, protocol: 'TCP' }];
+    expect(patched({}, { ports })['ports']).toEqual(ports);
+  });
+  it('keeps items that the order does not name where they stood', () => {
+    const live = [{ name: 'SIZE' }, { name: 'MORE' }];
+    expect(patched({ env: live }, { '$setElementOrder/env': [{ name: 'COLOR' }, { name: 'SIZE' }], env: [{ name: 'COLOR' }] })['env']).toEqual([{ name: 'COLOR' }, { name: 'SIZE' }, { name: 'MORE' }]);
+    expect(patched({ env: [{ name: 'MORE' }, { name: 'SIZE' }] }, { '$setElementOrder/env': [{ name: 'SIZE' }] })['env']).toEqual([{ name: 'MORE' }, { name: 'SIZE' }]);
   });
 });

@@ -1,6 +1,6 @@
 import { badRequest, typed } from '@roundsman/api';
 import { isObject, type Json, type JsonObject } from '../patch/lists.ts';
-import type { Target } from './writes.ts';
+import type { Target } from './target.ts';
 
 /** A body as an object of this kind in this namespace; what the path says may be left out of it, but not contradicted. */
 export function objectOf({ kind, stored }: Target['served'], namespace: string | undefined, body: unknown): JsonObject {
@@ -42,5 +42,5 @@ export function checkName(object: JsonObject, name: string): void {
   const metadata = object['metadata'] as JsonObject;
   const given = metadata['name'];
   if (given === undefined || given === null || given === '') metadata['name'] = name;
-  else if (given !== name) throw badRequest(`the name of the object (${JSON.stringify(given)}) does not match the name on the URL (${JSON.stringify(name)})`);
+  else if (given !== name) throw badRequest(`the name of the object (${typeof given === 'string' ? given : JSON.stringify(given)}) does not match the name on the URL (${name})`);
 }

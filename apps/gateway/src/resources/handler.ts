@@ -13,7 +13,8 @@ import type { Served, Verb } from './reader.ts';
 import { shownAs, tableOptions } from './table.ts';
 import { Watch } from './watch.ts';
 import { answerScale } from './scale.ts';
-import { requestOf, type Request, type Target, type Writes, type Written } from './writes.ts';
+import { requestOf, type Request, type Writes, type Written } from './writes.ts';
+import type { Target } from './target.ts';
 
 /** Watches that are open, to bound and to end them. */
 export interface OpenWatches {

@@ -6,7 +6,8 @@ import { getObject } from './list.ts';
 import { patchOf } from './patching.ts';
 import type { Served } from './reader.ts';
 import { shownAs, tableOptions } from './table.ts';
-import { requestOf, type Target, type Writes } from './writes.ts';
+import { requestOf, type Writes } from './writes.ts';
+import type { Target } from './target.ts';
 
 const scale = {
   group: 'autoscaling',

@@ -9,14 +9,7 @@ import { recordUpdate, type Writer } from '../patch/managed.ts';
 import { checkName, confined, objectOf } from './bodies.ts';
 import type { Deletion } from './delete-options.ts';
 import type { Served, Stored } from './reader.ts';
-
-/** One object, as the path names it. */
-export interface Target {
-  readonly served: Served & { readonly stored: Stored };
-  readonly namespace: string | undefined;
-  readonly name: string;
-  readonly subresource?: 'status' | 'scale' | undefined;
-}
+import type { Target } from './target.ts';
 
 export interface Request extends WriteOptions {
   /** `fieldManager`, or else the first word of the user agent. */
