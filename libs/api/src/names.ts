@@ -19,6 +19,9 @@ export function labelProblem(name: string): string | undefined {
 /** The same for the key of a label, annotation or finalizer: `[prefix/]name`. */
 export function qualifiedNameProblem(key: string): string | undefined {
   const slash = key.indexOf('/');
+  if (slash !== key.lastIndexOf('/')) {
+    return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+  }
   const name = key.slice(slash + 1);
   if (slash >= 0) {
     const prefix = key.slice(0, slash);

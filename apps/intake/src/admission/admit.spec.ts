@@ -216,7 +216,7 @@ describe('names', () => {
     [{ labels: { a: 'not valid!' } }, 'metadata.labels'],
     [{ annotations: { 'a/b/c': 'x' } }, 'metadata.annotations'],
     [{ annotations: { a: 'x'.repeat(300_000) } }, 'metadata.annotations'],
-    [{ finalizers: ['nope'] }, 'metadata.finalizers'],
+    [{ finalizers: ['nope'] }, 'metadata.finalizers[0]'],
     [{ ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: '' }] }, 'metadata.ownerReferences[0].uid'],
   ])('%j', (metadata, field) => {
     expect(refusal(() => create('NetReach', {}, { object: { metadata: { name: 'x', ...metadata } } })).status.details?.causes?.[0]?.field).toBe(field);

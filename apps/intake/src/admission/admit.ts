@@ -157,7 +157,7 @@ function keptMetadata(kind: Kind, given: ObjectMeta, old: StoredMeta): StoredMet
     if (deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds = deletionGracePeriodSeconds;
     const added = (given.finalizers ?? []).filter((finalizer) => !(old.finalizers ?? []).includes(finalizer));
     if (added.length > 0) {
-      const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
+      const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
       throw invalid(kind, old.name, [{ field: 'metadata.finalizers', reason: 'FieldValueForbidden', message }]);
     }
   }

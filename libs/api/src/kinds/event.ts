@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageOf, column, numberAt, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { eventRules } from '../rules/event.ts';
 import { objectOf } from './object.ts';
 
 const referenceSchema = z.object({
@@ -80,6 +81,7 @@ export const event: Kind = {
     'involvedObject.kind', 'involvedObject.namespace', 'involvedObject.name', 'involvedObject.uid', 'involvedObject.apiVersion',
     'involvedObject.resourceVersion', 'involvedObject.fieldPath', 'reason', 'source', 'type', 'reportingComponent',
   ],
+  validate: eventRules,
   generationOf: () => undefined,
   // Kubernetes shows these also when they say nothing.
   complete: (object) => void Object.assign(object, { eventTime: null, firstTimestamp: null, lastTimestamp: null, source: {}, reportingComponent: '', reportingInstance: '', ...object }),

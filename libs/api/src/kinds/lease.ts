@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, textAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { leaseRules } from '../rules/lease.ts';
 import { message, text, time, whole } from './fields.ts';
 import { objectOf } from './object.ts';
 
@@ -31,5 +32,6 @@ export const lease: Kind = {
   hasStatus: false,
   columns: [nameColumn, column('Holder', 'string', 'Who holds it', (object) => textAt(object, 'spec', 'holderIdentity') ?? ''), ageColumn],
   fieldSelectors: [],
+  validate: leaseRules,
   generationOf: () => undefined,
 };

@@ -2,7 +2,7 @@ import { ageColumn, column, nameColumn, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { nodeRules } from '../rules/node.ts';
-import { nodeSchema } from './node/schema.ts';
+import { nodeSchema, type Node } from './node/schema.ts';
 
 function statusText(node: KubeObject): string {
   const conditions = valueAt(node, 'status', 'conditions');
@@ -39,13 +39,14 @@ export const node: Kind = {
   namespaced: false,
   schema: nodeSchema,
   emptyIsAbsent: true,
+  complete,
   hasStatus: true,
   columns: [
     nameColumn,
     column('Status', 'string', 'Whether it is ready', statusText),
     column('Roles', 'string', 'Roles, from its labels', rolesText),
     ageColumn,
-    column('Version', 'string', 'Version of its agent', infoText('kubeletVersion')),
+    column('Version', 'string', 'Version of its agent', (object) => textAt(object, 'status', 'nodeInfo', 'kubeletVersion') ?? ''),
     column('Internal-IP', 'string', 'Address within the cluster', addressText('InternalIP'), { wide: true }),
     column('External-IP', 'string', 'Address from outside', addressText('ExternalIP'), { wide: true }),
     column('OS-Image', 'string', 'Operating system', infoText('osImage'), { wide: true }),
@@ -56,3 +57,10 @@ export const node: Kind = {
   validate: nodeRules,
   generationOf: () => undefined,
 };
+
+/** The first range and the list of them say the same, whichever was given. */
+function complete(object: KubeObject): void {
+  const { spec } = object as Node;
+  if (spec.podCIDR !== undefined) spec.podCIDRs ??= [spec.podCIDR];
+  else if (spec.podCIDRs?.[0] !== undefined) spec.podCIDR = spec.podCIDRs[0];
+}

@@ -34,6 +34,8 @@ function complete(object: KubeObject): void {
   const { spec, status } = object as Pod;
   completeOwnPodSpec(spec);
   object.status = status ?? newStatus(spec);
+  // The first address and the list of them say the same, whichever was given.
+  if (status?.podIP !== undefined) status.podIPs ??= [{ ip: status.podIP }];
   completeTimes(status?.conditions, 'lastProbeTime', 'lastTransitionTime');
 }
 

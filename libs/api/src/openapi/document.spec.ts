@@ -100,6 +100,12 @@ it('describes every member of pods, workloads and what is around them, and gives
   expect(components.schemas['io.k8s.api.core.v1.Container']).toMatchObject({ properties: { ports: { items: { $ref: '#/components/schemas/io.k8s.api.core.v1.ContainerPort' } } }, required: ['name'] });
 });
 
+it('describes metadata and options, which explain goes into', () => {
+  const { schemas } = (openApiDocument('apps/v1') as unknown as Document).components;
+  expect(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta']).toMatchObject({ properties: { labels: { type: 'object' }, ownerReferences: { type: 'array' } } });
+  expect(schemas['io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions']).toMatchObject({ properties: { propagationPolicy: {} } });
+});
+
 it('describes what goes to the parts of objects', () => {
   const { paths } = openApiDocument('v1') as unknown as Document;
   const eviction = (paths['/api/v1/namespaces/{namespace}/pods/{name}/eviction'] as { post: { requestBody: { content: Json } } }).post;

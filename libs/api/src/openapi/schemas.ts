@@ -71,8 +71,9 @@ export function kindSchemas(kind: Kind): Record<string, Schema> {
   const { schema, named } = fromZod(kind.schema);
   const properties = schema['properties'] as Record<string, Schema>;
   properties['metadata'] = { description: 'Standard metadata of an object', default: {}, allOf: [reference(metaNames.objectMeta)] };
-  // The path tells both; a body may leave them out.
-  const required = ((schema['required'] ?? []) as string[]).filter((name) => name !== 'apiVersion' && name !== 'kind');
+  // The path tells both; a body may leave them out. So it may an empty spec of what Kubernetes has too.
+  const required = ((schema['required'] ?? []) as string[]).filter((name) => name !== 'apiVersion' && name !== 'kind' && (name !== 'spec' || kind.emptyIsAbsent !== true));
+  for (const name of ['apiVersion', 'kind']) delete properties[name]?.['enum'];
   const { required: _required, ...rest } = schema;
   return {
     ...named,
@@ -97,7 +98,8 @@ const text = (description: string): Schema => ({ type: 'string', description });
 /** Schemas that all groups use. */
 export function metaSchemas(): Record<string, Schema> {
   return {
-    [metaNames.objectMeta]: fromZod(objectMetaSchema).schema,
+    // What has a name of its own stands below it, and not where it was asked for.
+    ...fromZod(objectMetaSchema).named,
     [metaNames.listMeta]: {
       type: 'object',
       description: 'Metadata of a list',
@@ -141,7 +143,7 @@ export function metaSchemas(): Record<string, Schema> {
       },
       required: ['kind', 'apiVersion', 'status'],
     },
-    [metaNames.deleteOptions]: fromZod(deleteOptionsSchema).schema,
+    ...fromZod(deleteOptionsSchema).named,
     [metaNames.patch]: { type: 'object', description: 'The members to change; null removes one' },
   };
 }

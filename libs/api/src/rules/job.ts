@@ -21,6 +21,8 @@ const mostIndexed = 100_000;
 export function jobRules(object: KubeObject, { old }: Context): Findings {
   const { metadata, spec } = object as Job;
   const causes = specCauses(spec, 'spec');
+  // One that is empty would find every pod.
+  if (spec.selector === undefined && spec.manualSelector === true) causes.push(required('spec.selector', ''));
   if (spec.selector !== undefined) causes.push(...labelSelectorCauses(spec.selector, 'spec.selector'), ...ownSelectorCauses(object as Job), ...selectorMatchCauses(spec.template, spec.selector, 'spec.template'));
   const last = spec.completionMode === 'Indexed' && (spec.completions ?? 0) > 0 ? `${metadata.name}-${spec.completions! - 1}` : undefined;
   if (last !== undefined && labelProblem(last) !== undefined) causes.push(invalidValue('metadata.name', metadata.name, `will not able to create pod with invalid DNS label: ${last}`));

@@ -10,7 +10,12 @@ export const maxAnnotationBytes = 256 * 1024;
 export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
   const causes: Cause[] = [];
   const name = metadata.name ?? '';
-  const nameProblem = kind.plural === 'namespaces' && kind.group === '' ? labelProblem(name) : subdomainProblem(name);
+  const problemOf = kind.plural === 'namespaces' && kind.group === '' ? namespaceProblem : subdomainProblem;
+  const nameProblem = problemOf(name);
+  // The end of a generated name is good: what it begins with is judged by itself.
+  const { generateName = '' } = metadata;
+  const prefixProblem = generateName === '' ? undefined : problemOf(generateName.endsWith('-') ? `${generateName.slice(0, -1)}a` : generateName);
+  if (prefixProblem !== undefined) causes.push(invalidValue('metadata.generateName', generateName, prefixProblem));
   if (name === '') causes.push(required('metadata.name', 'name or generateName is required'));
   else if (nameProblem !== undefined) causes.push(invalidValue('metadata.name', name, nameProblem));
   if (kind.maxNameLength !== undefined && name.length > kind.maxNameLength) {
@@ -39,24 +44,30 @@ export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
   for (const finalizer of metadata.finalizers ?? []) {
     const problem = qualifiedNameProblem(finalizer);
     if (problem !== undefined) causes.push(invalidValue('metadata.finalizers', finalizer, problem));
-    else if (!finalizer.includes('/') && finalizer !== 'orphan' && finalizer !== 'foregroundDeletion') {
-      causes.push(invalidValue('metadata.finalizers', finalizer, 'name is neither a standard finalizer name nor is it fully qualified'));
-    }
   }
   causes.push(...ownerCauses(metadata));
+  for (const [index, finalizer] of (metadata.finalizers ?? []).entries()) {
+    if (finalizer.includes('/') || standardFinalizers.includes(finalizer)) continue;
+    causes.push(invalidValue(`metadata.finalizers[${index}]`, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'));
+  }
   return causes;
 }
 
+const standardFinalizers = ['orphan', 'foregroundDeletion'];
+const namespaceProblem = (name: string): string | undefined => (name.includes('.') ? 'must not contain dots' : labelProblem(name));
+
 function ownerCauses(metadata: ObjectMeta): Cause[] {
+  const owners = metadata.ownerReferences ?? [];
   const causes: Cause[] = [];
-  for (const [index, owner] of (metadata.ownerReferences ?? []).entries()) {
-    const field = `metadata.ownerReferences[${index}]`;
-    for (const member of ['apiVersion', 'kind', 'name', 'uid'] as const) {
-      if (owner[member] === '') causes.push(invalidValue(`${field}.${member}`, '', 'must not be empty'));
+  for (const [index, owner] of owners.entries()) {
+    for (const [member, word] of [['apiVersion', 'version'], ['kind', 'kind'], ['name', 'name'], ['uid', 'uid']] as const) {
+      if (owner[member] === '') causes.push(invalidValue(`metadata.ownerReferences[${index}].${member}`, '', `${word} must not be empty`));
     }
   }
-  if ((metadata.ownerReferences ?? []).filter((owner) => owner.controller === true).length > 1) {
-    causes.push(invalidValue('metadata.ownerReferences', metadata.ownerReferences, 'only one reference can have controller set to true'));
+  const [first, second] = owners.filter(({ controller }) => controller === true);
+  if (first !== undefined && second !== undefined) {
+    const both = [first, second].map(({ kind, name }) => `${kind}/${name}`).join(' and ');
+    causes.push(invalidValue('metadata.ownerReferences', owners, `Only one reference can have Controller set to true. Found "true" in references for ${both}`));
   }
   return causes;
 }

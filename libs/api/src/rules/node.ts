@@ -3,17 +3,20 @@ import type { AdmissionContext, Cause } from '../kind.ts';
 import type { Node, Taint } from '../kinds/node/schema.ts';
 import type { KubeObject } from '../meta.ts';
 import { labelValueProblem, qualifiedNameProblem } from '../names.ts';
-import { forbiddenField, named, notSupported, required, shown, type Findings } from './causes.ts';
+import { forbiddenField, invalidValue, named, notSupported, required, shown, type Findings } from './causes.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 export function nodeRules(object: KubeObject, { old }: Pick<AdmissionContext, 'old'>): Findings {
-  const { spec } = object as Node;
+  const { spec, status } = object as Node;
   const before = (old as Node | undefined)?.spec;
   // Kubernetes looks for them below `spec` when a node is made, and says `metadata` when one is changed.
   const causes = taintCauses(spec?.taints ?? [], `${old === undefined ? 'spec' : 'metadata'}.taints`);
-  if ((before?.podCIDRs ?? []).length > 0 && !isDeepStrictEqual(before?.podCIDRs, spec?.podCIDRs)) causes.push(forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+  if ((before?.podCIDRs ?? []).length > 0 && (!isDeepStrictEqual(before?.podCIDRs, spec?.podCIDRs) || before?.podCIDR !== spec?.podCIDR)) causes.push(forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
   if ((before?.providerID ?? '') !== '' && before?.providerID !== spec?.providerID) causes.push(forbiddenField('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  for (const member of ['capacity', 'allocatable'] as const) {
+    for (const [name, amount] of Object.entries(status?.[member] ?? {})) if (amount.startsWith('-')) causes.push(invalidValue(`status.${member}.${name}`, amount, 'must be greater than or equal to 0'));
+  }
   return { causes, warnings: [] };
 }
 

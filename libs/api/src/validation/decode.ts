@@ -32,7 +32,11 @@ export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fi
     const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
     throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`);
   }
-  if (kind.emptyIsAbsent === true) for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
+  if (kind.emptyIsAbsent === true) {
+    for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
+    // No spec is an empty one: what is required of it is missing then.
+    value['spec'] ??= {};
+  }
   const parsed = kind.schema.safeParse(value);
   if (!parsed.success) throw invalid({ ...kind, plural: '' }, nameOf(value), causesOf(parsed.error, value, kind.confidential));
   const object = parsed.data as KubeObject;
