@@ -15,7 +15,7 @@ import { subPathOf } from './sub-path.ts';
 import { VolumeProblem } from './volume-problem.ts';
 
 const hostsPath = '/etc/hosts';
-const propagations = { None: 'rprivate', HostToContainer: 'rslave', Bidirectional: 'rshared' } as const;
+const propagations = { None: undefined, HostToContainer: 'rslave', Bidirectional: 'rshared' } as const;
 
 /** An agent that is not root cannot remove what its pods, which are, left behind. Trying again does not help. */
 export class FilesKept extends Error {

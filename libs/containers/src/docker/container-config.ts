@@ -51,11 +51,13 @@ function limits({ cpuLimitMillis, cpuRequestMillis, memoryLimitBytes }: Containe
 }
 
 /** A mount of this form is refused when the source is not there; `Binds` would make a folder. */
-const bind = ({ hostPath, containerPath, readOnly, propagation }: Mount): NonNullable<HostConfig['Mounts']>[number] => ({
+type MountSettings = NonNullable<HostConfig['Mounts']>[number];
+const bind = ({ hostPath, containerPath, readOnly, propagation }: Mount): MountSettings => ({
   Type: 'bind',
   Source: hostPath,
   Target: containerPath,
   ReadOnly: readOnly,
   // From Docker 25 on read-only would hold for all mounts below too; in Kubernetes it does not.
-  BindOptions: { Propagation: propagation ?? 'rprivate', ...(readOnly ? { ReadOnlyNonRecursive: true } : {}) },
+  // Without one Docker takes rprivate, and rslave for what holds its own data (/, /var): rprivate it refuses there.
+  BindOptions: { ...(propagation === undefined ? {} : { Propagation: propagation }), ...(readOnly ? { ReadOnlyNonRecursive: true } : {}) } as MountSettings['BindOptions'],
 });

@@ -16,8 +16,11 @@ export const conditionOf = (job: Job, type: string) => job.status?.conditions?.f
 export const finishedAs = (job: Job) => conditionOf(job, 'Complete') ?? conditionOf(job, 'Failed');
 
 /** Milliseconds until the job has been active too long; undefined without a deadline, or while it is suspended. */
-export function deadlineLeftMs({ spec, status }: Job, nowMs: number): number | undefined {
+export function deadlineLeftMs(job: Job, nowMs: number): number | undefined {
+  const { spec, status } = job;
   if (spec.activeDeadlineSeconds === undefined || spec.suspend === true || status?.startTime === undefined || status.startTime === null) return undefined;
+  // Resumed, but not written down yet: its active time begins anew.
+  if (conditionOf(job, 'Suspended') !== undefined) return spec.activeDeadlineSeconds * 1000;
   return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000 - nowMs;
 }
 

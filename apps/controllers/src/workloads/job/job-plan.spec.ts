@@ -96,6 +96,18 @@ describe('a job', () => {
     expect(conditions(world)).toEqual(['FailureTarget=BackoffLimitExceeded']);
   });
 
+  it('begins its active time anew when it is resumed, also when it had run longer before', () => {
+    const world = new JobWorld({ activeDeadlineSeconds: 30 });
+    settle(world);
+    world.nowMs += 20 * second;
+    world.job = { ...world.job, spec: { ...world.job.spec, suspend: true } };
+    settle(world);
+    world.nowMs += 60 * second;
+    world.job = { ...world.job, spec: { ...world.job.spec, suspend: false } };
+    settle(world);
+    expect([conditions(world), world.job.status?.startTime]).toEqual([[], '2026-01-01T00:01:20Z']);
+  });
+
   it('is ended by its deadline, which does not run while it is suspended', () => {
     const world = new JobWorld({ activeDeadlineSeconds: 30, suspend: true });
     settle(world);
