@@ -1,11 +1,11 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ServiceError } from '@roundsman/bus';
-import { Controller, EventRecorder, Replica, type Reconcile } from '@roundsman/reconcile';
+import { Controller, EventRecorder, Replica } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
 import { Caches } from './caches.ts';
 import { disruptionBudgets } from './disruption/disruption-budgets.ts';
 import { oldEvents } from './events/old-events.ts';
+import { expectably } from './expected-errors.ts';
 import { garbageCollector } from './garbage/garbage-collector.ts';
 import { podGarbage } from './garbage/pod-garbage.ts';
 import type { Deps, LoopDefinition } from './loop.ts';
@@ -16,7 +16,7 @@ import { nodeLeases } from './nodes/node-leases.ts';
 import { nodeLifecycle } from './nodes/node-lifecycle.ts';
 import { nodeTaints } from './nodes/node-taints.ts';
 import { taintEviction } from './nodes/taint-eviction.ts';
-import { NotLeading, Objects, user } from './objects.ts';
+import { Objects, user } from './objects.ts';
 import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
@@ -54,20 +54,6 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   expiredJobs,
   cronJobs,
 ];
-
-const conflictMs = 20;
-/** What was read has changed meanwhile: no failure, but a reason to read again. The end of the term is none either. */
-const expectably =
-  (reconcile: Reconcile): Reconcile =>
-  async (key) => {
-    try {
-      return await reconcile(key);
-    } catch (error) {
-      if (error instanceof ServiceError && (error.body as { reason?: unknown } | undefined)?.reason === 'Conflict') return { againAfterMs: conflictMs };
-      if (error instanceof NotLeading) return undefined;
-      throw error;
-    }
-  };
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */
 export class Controllers implements OnApplicationBootstrap, OnApplicationShutdown {

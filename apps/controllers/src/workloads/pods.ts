@@ -40,7 +40,7 @@ export class Pods {
     this.#tell = tell;
   }
 
-  /** Throws when it is refused, after telling of it. */
+  /** Throws when it is refused, after telling of it; of a name that is taken nothing is told: it may be this very pod. */
   async create(owner: KubeObject, draft: PodDraft): Promise<Pod> {
     const { objects, caches } = this.#deps;
     try {
@@ -48,7 +48,7 @@ export class Pods {
       this.#tell(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
       return pod;
     } catch (error) {
-      if (!isNamespaceEnding(error)) this.#tell(owner, 'Warning', 'FailedCreate', `Error creating: ${(error as Error).message}`);
+      if (!isNamespaceEnding(error) && !isNameTaken(error)) this.#tell(owner, 'Warning', 'FailedCreate', `Error creating: ${(error as Error).message}`);
       throw error;
     }
   }
@@ -67,5 +67,6 @@ export class Pods {
   }
 }
 
+export const isNameTaken = (error: unknown): boolean => error instanceof ServiceError && error.code === 409;
 /** Nothing more can be made in a namespace that is being deleted: what is wanted there goes too. */
 export const isNamespaceEnding = (error: unknown): boolean => error instanceof ServiceError && (error.code === 404 || (error.code === 403 && error.message.includes('being terminated')));

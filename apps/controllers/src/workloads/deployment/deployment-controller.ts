@@ -126,7 +126,7 @@ export function deployments(deps: Deps): LoopDefinition {
       if (only !== undefined) await resize(look, only, limits.replicas);
       return;
     }
-    const saturated = newSet !== undefined && newSet.spec.replicas === limits.replicas && wholeNumber(newSet.metadata.annotations?.[desiredAnnotation]) === limits.replicas && newSet.status?.availableReplicas === limits.replicas;
+    const saturated = newSet !== undefined && newSet.spec.replicas === limits.replicas && wholeNumber(newSet.metadata.annotations?.[desiredAnnotation]) === limits.replicas && (newSet.status?.availableReplicas ?? 0) === limits.replicas;
     if (saturated) await resizeAll(look, active.filter((set) => set !== newSet).map(({ metadata }) => ({ name: metadata.name, replicas: 0 })));
     else if (deployment.spec.strategy.type === 'RollingUpdate') await resizeAll(look, proportionalSizes(limits, active.map(sizeOf), deployment.status?.replicas ?? 0));
   }

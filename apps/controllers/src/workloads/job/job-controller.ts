@@ -1,9 +1,8 @@
 import type { Job, Pod } from '@roundsman/api';
-import { ServiceError } from '@roundsman/bus';
 import { versionOf } from '@roundsman/reconcile';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../../loop.ts';
 import { claimed, ownersConcerned } from '../adoption.ts';
-import { Pods } from '../pods.ts';
+import { isNameTaken, isNamespaceEnding, Pods } from '../pods.ts';
 import { slowStart } from '../slow-start.ts';
 import { finishedAs } from './job-end.ts';
 import { planJob } from './job-plan.ts';
@@ -24,7 +23,11 @@ export function jobs(deps: Deps): LoopDefinition {
   const tell = recorder.from('job-controller');
   const pods = new Pods(deps, tell);
 
-  const podsOf = (job: Job): Promise<Pod[]> => claimed(deps, { owner: job, owners: caches.jobs, selector: job.spec.selector ?? {}, cache: caches.pods });
+  /** Intake gives every job its selector; without one nothing is a job's: an empty one would take every pod there is. */
+  const podsOf = async (job: Job): Promise<Pod[]> => {
+    const { selector } = job.spec;
+    return selector === undefined ? [] : claimed(deps, { owner: job, owners: caches.jobs, selector, cache: caches.pods });
+  };
   const ownPods = (job: Job): Pod[] => caches.pods.byOwner(job.metadata.uid);
 
   /** Pods of the job that are written down as ended, but that the cache has never shown: they may be counted only when they are surely gone. */
@@ -61,12 +64,12 @@ export function jobs(deps: Deps): LoopDefinition {
           await pods.create(job, drafts[i]!);
         } catch (error) {
           // Made by the leader before; the cache will show it.
-          if (!(error instanceof ServiceError && error.code === 409)) throw error;
+          if (!isNameTaken(error)) throw error;
           known = false;
         }
       });
       const removed = await Promise.allSettled(plan.remove.map(({ pod, uncounted }) => remove(job, pod, uncounted)));
-      const problem = opened.error ?? removed.find((outcome) => outcome.status === 'rejected')?.reason;
+      const problem = (isNamespaceEnding(opened.error) ? undefined : opened.error) ?? removed.find((outcome) => outcome.status === 'rejected')?.reason;
 
       const status = withPods(plan.status, ownPods(job));
       await objects.updateStatus(caches.jobs, job, status, { exact: true });
