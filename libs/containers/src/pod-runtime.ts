@@ -14,7 +14,7 @@ export interface PodRuntime {
   /** Present on this machine? `id` is the image's own id. */
   image(reference: string): Promise<ImageStatus | undefined>;
   /** Throws RuntimeProblem `ImagePull` with the daemon's words. */
-  pull(reference: string, signal?: AbortSignal): Promise<ImageStatus>;
+  pull(reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus>;
 
   /** Makes and starts it. One per pod uid: an existing one that runs is given back, one that has ended is started again or made anew. */
   startSandbox(spec: SandboxSpec): Promise<Sandbox>;
@@ -44,6 +44,12 @@ export interface PodRuntime {
 
   /** Lets go of the daemon; everything goes on running. */
   close(): Promise<void>;
+}
+
+/** Who asks a registry. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: string;
 }
 
 export interface ImageStatus {

@@ -27,7 +27,7 @@ export function needsMaterials({ spec }: Pick<Pod, 'spec'>): boolean {
   const byEnvironment = containers.some(
     ({ env = [], envFrom = [] }) => envFrom.length > 0 || env.some(({ valueFrom }) => valueFrom?.configMapKeyRef !== undefined || valueFrom?.secretKeyRef !== undefined),
   );
-  return byEnvironment || hasMaterialVolumes({ spec });
+  return byEnvironment || hasMaterialVolumes({ spec }) || (spec.imagePullSecrets ?? []).length > 0;
 }
 
 export const hasMaterialVolumes = ({ spec }: Pick<Pod, 'spec'>): boolean =>

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { RuntimeProblem, type ImageStatus } from '@roundsman/containers';
+import { noMaterials } from '../environment/materials.ts';
 import { container, podOf } from '../testing/runs.ts';
+import { credentialsFor } from './credentials.ts';
 import { Images } from './images.ts';
 import { fullReference } from './reference.ts';
 
@@ -20,7 +22,7 @@ describe('getting an image', () => {
     const images = new Images({ image: () => Promise.resolve(present ? status : undefined), pull }, { record: (_pod, type, reason, message) => void told.push(`${type} ${reason}: ${message}`) });
     const ensure = (imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never', uid = 'uid-1') => {
       const pod = podOf({ containers: [container('a', { imagePullPolicy })] });
-      return images.ensure({ ...pod, metadata: { ...pod.metadata, uid } }, pod.spec.containers[0]!);
+      return images.ensure({ ...pod, metadata: { ...pod.metadata, uid } }, pod.spec.containers[0]!, () => Promise.resolve(noMaterials));
     };
     return { told, ensure };
   };
@@ -54,5 +56,24 @@ describe('getting an image', () => {
     });
     await Promise.all(['a', 'b', 'c'].map((uid) => ensure('Always', uid)));
     expect(pulls).toBe(1);
+  });
+});
+
+describe('credentials of registries', () => {
+  const pod = podOf({ containers: [container()], imagePullSecrets: [{ name: 'pull' }, { name: 'absent' }] });
+  const held = (image: string, auths: object) => credentialsFor(image, pod, { configMaps: new Map(), secrets: new Map([['pull', new Map([['.dockerconfigjson', Buffer.from(JSON.stringify({ auths }))]])]]) }).map(({ username, password }) => `${username}:${password}`);
+  const auth = Buffer.from('me:se:cret').toString('base64');
+
+  it('are those of the image’s registry, the most specific first', () => {
+    expect(held('local:5000/a/b:1', { 'local:5000': { username: 'u', password: 'p' }, 'https://local:5000/a': { auth }, 'local:5000/b': { auth }, local: { auth } })).toEqual(['me:se:cret', 'u:p']);
+    expect(held('local:5000/a/b:1', { 'local:5000/a/b': { auth } })).toEqual(['me:se:cret']);
+    expect(held('eu.example.com/a', { '*.example.com': { auth }, 'example.com': { auth }, '*.eu.example.com': { auth } })).toEqual(['me:se:cret']);
+    expect(held('busybox:1', { 'https://index.docker.io/v1/': { auth } })).toEqual(['me:se:cret']);
+    expect(held('docker.io/me/private', { 'other.io': { auth } })).toEqual([]);
+  });
+
+  it('do not show in the error for a secret that is broken', () => {
+    const broken = { configMaps: new Map(), secrets: new Map([['pull', new Map([['.dockerconfigjson', Buffer.from('secret words')]])]]) };
+    expect(() => credentialsFor('busybox', pod, broken)).toThrow(/^imagePullSecret "pull" holds no JSON$/);
   });
 });

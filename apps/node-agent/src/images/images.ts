@@ -1,7 +1,9 @@
 import type { Container, Pod } from '@roundsman/api';
-import { RuntimeProblem, type ImageStatus, type PodRuntime } from '@roundsman/containers';
+import { RuntimeProblem, type ImageStatus, type PodRuntime, type RegistryCredentials } from '@roundsman/containers';
+import { noMaterials, type Materials } from '../environment/materials.ts';
 import type { PodEvents } from '../events/recorder.ts';
 import { retryDelay } from '../pods/back-off.ts';
+import { credentialsFor } from './credentials.ts';
 import { fullReference } from './reference.ts';
 
 /** The image cannot be had now. `reason` is what the container waits with. */
@@ -35,7 +37,7 @@ export class Images {
   }
 
   /** Resolves with the image, pulled if need be. Throws ImageProblem; the runtime's own problems pass through. */
-  async ensure(pod: Pod, container: Container): Promise<ImageStatus> {
+  async ensure(pod: Pod, container: Container, materials: () => Promise<Materials>): Promise<ImageStatus> {
     const image = container.image ?? '';
     const tell = (type: 'Normal' | 'Warning', reason: string, message: string): void => this.#events.record(pod, type, reason, message, container.name);
     const reference = this.#reference(image, tell);
@@ -51,7 +53,7 @@ export class Images {
         throw new ImageProblem('ErrImageNeverPull', message, lookAgainMs);
       }
     }
-    return this.#pull(pod, image, reference, tell);
+    return this.#pull(pod, image, reference, materials, tell);
   }
 
   /** Forgets the waits of a pod that is gone. */
@@ -69,7 +71,7 @@ export class Images {
     }
   }
 
-  async #pull(pod: Pod, image: string, reference: string, tell: (type: 'Normal' | 'Warning', reason: string, message: string) => void): Promise<ImageStatus> {
+  async #pull(pod: Pod, image: string, reference: string, materials: () => Promise<Materials>, tell: (type: 'Normal' | 'Warning', reason: string, message: string) => void): Promise<ImageStatus> {
     const key = `${pod.metadata.uid}_${image}`;
     const failure = this.#failures.get(key);
     const now = Date.now();
@@ -77,10 +79,11 @@ export class Images {
       tell('Normal', 'BackOff', `Back-off pulling image "${image}"`);
       throw new ImageProblem('ImagePullBackOff', `Back-off pulling image "${image}": ErrImagePull: ${failure.message}`, failure.retryAt - now);
     }
+    const given = (pod.spec.imagePullSecrets ?? []).length === 0 ? noMaterials : await materials();
     tell('Normal', 'Pulling', `Pulling image "${image}"`);
     const started = performance.now();
     try {
-      const pulled = await this.#shared(reference);
+      const pulled = await this.#tryAll(reference, credentialsFor(reference, pod, given));
       this.#failures.delete(key);
       const took = duration(performance.now() - started);
       tell('Normal', 'Pulled', `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${pulled.bytes} bytes.`);
@@ -95,11 +98,23 @@ export class Images {
     }
   }
 
-  #shared(reference: string): Promise<ImageStatus> {
-    const running = this.#pulls.get(reference);
+  /** With each of the credentials until one is taken; without any when there are none. */
+  async #tryAll(reference: string, [first, ...others]: readonly RegistryCredentials[]): Promise<ImageStatus> {
+    try {
+      return await this.#shared(reference, first);
+    } catch (error) {
+      if (others.length === 0) throw error;
+      return this.#tryAll(reference, others);
+    }
+  }
+
+  #shared(reference: string, credentials: RegistryCredentials | undefined): Promise<ImageStatus> {
+    // Nobody gets an image by what another may.
+    const key = JSON.stringify([reference, credentials]);
+    const running = this.#pulls.get(key);
     if (running !== undefined) return running;
-    const pull = this.#runtime.pull(reference).finally(() => this.#pulls.delete(reference));
-    this.#pulls.set(reference, pull);
+    const pull = this.#runtime.pull(reference, undefined, credentials).finally(() => this.#pulls.delete(key));
+    this.#pulls.set(key, pull);
     return pull;
   }
 }

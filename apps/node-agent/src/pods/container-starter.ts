@@ -27,7 +27,7 @@ export interface StartOrder {
 export async function startRun(services: NodeServices, order: StartOrder): Promise<void> {
   const { runtime, events, slots } = services;
   const { pod, container, files, signal } = order;
-  const image = await unlessAborted(services.images.ensure(pod, container), signal);
+  const image = await unlessAborted(services.images.ensure(pod, container, order.materials), signal);
   if (image === undefined) return;
   const materials = await order.materials();
   const environment = environmentOf(pod, container, materials, { podIPs: order.podIPs, hostIPs: services.hostIPs, allocatable: services.allocatable });

@@ -1,5 +1,9 @@
+import { createServer as createPlainServer } from 'node:http';
 import { createServer, type ServerHttp2Stream } from 'node:http2';
+import { createServer as createSecureServer } from 'node:https';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import 'reflect-metadata';
+import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';
 import type { PodSpecInput } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
@@ -65,6 +69,32 @@ whenDocker(describe)('probes and hooks of pods', () => {
     rig.intake.create('never-up', { containers: [container('trap "exit 0" TERM; sleep 1000 & wait', { startupProbe: { ...often, exec: { command: ['false'] } } })] });
     await eventually(() => expect(rig.container('never-up', 'main')?.restartCount).toBe(1), within);
     expect(rig.intake.events('never-up')).toContain('Killing: Container main failed startup probe, will be restarted');
+  }, 60_000);
+
+  it('HTTPS: any certificate will do, plain HTTP will not', async () => {
+    const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+    const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=nobody', keys, signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' } });
+    const key = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+    let status = 200;
+    const secure = createSecureServer({ key, cert: certificate.toString('pem') }, (_, response) => response.writeHead(status).end());
+    const plain = createPlainServer((_, response) => response.end());
+    await Promise.all([secure, plain].map((server) => new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))));
+    const probed = (server: typeof secure | typeof plain) => ({
+      hostNetwork: true,
+      containers: [container('sleep 1000', { readinessProbe: { ...often, httpGet: { scheme: 'HTTPS' as const, path: '/health', port: (server.address() as { port: number }).port } } })],
+    });
+    try {
+      rig.intake.create('secure', probed(secure));
+      rig.intake.create('plain', probed(plain));
+      await eventually(() => expect(rig.container('secure', 'main')?.ready).toBe(true), within);
+      status = 503;
+      await eventually(() => expect(rig.intake.events('secure')).toContain('Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 503'), within);
+      await eventually(() => expect(rig.intake.events('plain')).toContainEqual(expect.stringMatching(/^Unhealthy: Readiness probe failed: Get "https:/)), within);
+      expect(rig.container('plain', 'main')?.ready).toBe(false);
+    } finally {
+      secure.close();
+      plain.close();
+    }
   }, 60_000);
 
   it('gRPC: the standard health service decides', async () => {

@@ -10,6 +10,7 @@ import {
   type PodContainer,
   type PodOnRuntime,
   type PodRuntime,
+  type RegistryCredentials,
   type RuntimeEvent,
   type Sandbox,
   type SandboxSpec,
@@ -68,8 +69,8 @@ export class DockerPodRuntime implements PodRuntime {
     return imageStatus(this.#daemon, reference);
   }
 
-  pull(reference: string, signal?: AbortSignal): Promise<ImageStatus> {
-    return pullImage(this.#daemon, reference, signal);
+  pull(reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus> {
+    return pullImage(this.#daemon, reference, signal, credentials);
   }
 
   startSandbox(spec: SandboxSpec): Promise<Sandbox> {

@@ -1,5 +1,5 @@
 import type { ImageInspectInfo } from 'dockerode';
-import { RuntimeProblem, type ImageStatus } from '../pod-runtime.ts';
+import { RuntimeProblem, type ImageStatus, type RegistryCredentials } from '../pod-runtime.ts';
 import { statusOf, type Daemon } from './daemon.ts';
 import { jsonLines } from './json-lines.ts';
 
@@ -14,10 +14,10 @@ export async function imageStatus(daemon: Daemon, reference: string): Promise<Im
 }
 
 /** Throws RuntimeProblem `ImagePull` with the daemon's words, also for what goes wrong midway. */
-export async function pullImage(daemon: Daemon, reference: string, signal?: AbortSignal): Promise<ImageStatus> {
+export async function pullImage(daemon: Daemon, reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus> {
   try {
     // The daemon may wait long for a registry before it says anything.
-    const progress = await daemon.ask('ImagePull', (docker) => docker.createImage({ fromImage: withTag(reference), ...(signal === undefined ? {} : { abortSignal: signal }) }), 0);
+    const progress = await daemon.ask('ImagePull', (docker) => docker.createImage(credentials, { fromImage: withTag(reference), ...(signal === undefined ? {} : { abortSignal: signal }) }), 0);
     for await (const line of jsonLines(progress)) {
       const { error } = line as { error?: string };
       if (error !== undefined) throw new RuntimeProblem('ImagePull', error);

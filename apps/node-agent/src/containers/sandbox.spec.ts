@@ -1,0 +1,66 @@
+import { readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { PodSpecInput } from '@roundsman/api';
+import { eventually, freePort, whenDocker } from '@roundsman/testkit';
+import { NodeRig } from '../testing/node-rig.ts';
+
+const within = { within: 20_000 };
+const sh = (name: string, script: string, more: Partial<PodSpecInput['containers'][number]> = {}): PodSpecInput['containers'][number] => ({ name, image: 'busybox:1.35', command: ['sh', '-c', script], ...more });
+const forever = 'trap "exit 0" TERM; sleep 1000 & wait';
+/** Tells which namespace of that kind it is in. */
+const tell = (kind: 'pid' | 'ipc') => `readlink /proc/self/ns/${kind} >/dev/termination-log`;
+
+whenDocker(describe)('what pods share', () => {
+  let rig: NodeRig;
+  beforeAll(async () => {
+    rig = await NodeRig.start();
+    await rig.up();
+  }, 60_000);
+  afterEach(async () => {
+    for (const name of rig.intake.names) rig.intake.delete(name, 1);
+    await eventually(() => expect(rig.intake.names).toEqual([]), within);
+  }, 60_000);
+  afterAll(() => rig.stop(), 60_000);
+
+  const said = async (pod: string, container: string): Promise<string | undefined> => {
+    await eventually(() => expect(rig.container(pod, container)?.state.terminated?.exitCode).toBe(0), within);
+    return rig.container(pod, container)?.state.terminated?.message?.trim();
+  };
+
+  it('processes and IPC: their own each, those of the pod, or the machine’s', async () => {
+    const both = (kind: 'pid' | 'ipc') => [sh('a', tell(kind)), sh('b', tell(kind))];
+    rig.intake.create('own', { restartPolicy: 'Never', containers: both('pid') });
+    rig.intake.create('shared', { restartPolicy: 'Never', shareProcessNamespace: true, containers: both('pid') });
+    rig.intake.create('host-pid', { restartPolicy: 'Never', hostPID: true, containers: both('pid') });
+    rig.intake.create('pod-ipc', { restartPolicy: 'Never', containers: both('ipc') });
+    rig.intake.create('host-ipc', { restartPolicy: 'Never', hostIPC: true, containers: both('ipc') });
+    const pair = async (pod: string) => [await said(pod, 'a'), await said(pod, 'b')] as const;
+    const [pid, ipc] = [readlinkSync('/proc/self/ns/pid'), readlinkSync('/proc/self/ns/ipc')];
+    const [ownA, ownB] = await pair('own');
+    expect(new Set([ownA, ownB, pid]).size).toBe(3);
+    const [sharedA, sharedB] = await pair('shared');
+    expect(sharedA).toBe(sharedB);
+    expect(sharedA).not.toBe(pid);
+    expect(await pair('host-pid')).toEqual([pid, pid]);
+    const [ipcA, ipcB] = await pair('pod-ipc');
+    expect(ipcA).toBe(ipcB);
+    expect(ipcA).not.toBe(ipc);
+    expect(await pair('host-ipc')).toEqual([ipc, ipc]);
+  }, 60_000);
+
+  it('a port of the host: that it is in use is told, and the pod runs when it is free', async () => {
+    const port = await freePort();
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(port, '0.0.0.0', resolve));
+    rig.intake.create('web', { containers: [sh('main', forever, { ports: [{ containerPort: 80, hostPort: port }] })] });
+    await eventually(() => expect(rig.intake.events('web')).toContainEqual(expect.stringMatching(new RegExp(`^FailedCreatePodSandBox: Failed to create pod sandbox: .*${port}.*already in use`))), within);
+    expect(rig.intake.status('web').phase).toBe('Pending');
+    expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]);
+    // Another pod of this node that wants it is not even tried.
+    rig.intake.create('rival', { containers: [sh('main', forever, { ports: [{ containerPort: 80, hostPort: port }] })] });
+    await eventually(() => expect(rig.intake.status('rival')).toMatchObject({ phase: 'Failed', reason: 'NodePorts' }), within);
+    await new Promise((resolve) => other.close(resolve));
+    await eventually(() => expect(rig.intake.status('web').phase).toBe('Running'), within);
+  }, 60_000);
+});
