@@ -1,5 +1,22 @@
 import { z } from 'zod';
 
+const prefix = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+const text = (description: string): object => ({ type: 'string', description });
+/** Only described: every write carries them, made by the gateway, and looking into each again would take its time. */
+const managedFieldsSchema = z.looseObject({}).meta({
+  id: `${prefix}.ManagedFieldsEntry`,
+  description: 'Fields of one manager',
+  properties: {
+    apiVersion: text('Version of the object in which the paths hold'),
+    fieldsType: text('FieldsV1'),
+    fieldsV1: { type: 'object', description: 'The fields, as a tree' },
+    manager: text('Who manages them'),
+    operation: text('Apply or Update'),
+    subresource: text('Part of the object through which they were written'),
+    time: text('When they last changed, RFC 3339'),
+  },
+});
+
 /** metadata of every object, as Kubernetes has it. Times are RFC 3339 with whole seconds, `Z`. */
 export const objectMetaSchema = z
   .object({
@@ -17,21 +34,23 @@ export const objectMetaSchema = z
     finalizers: z.array(z.string()).nullish().describe('Must be empty before the object is removed'),
     ownerReferences: z
       .array(
-        z.object({
-          apiVersion: z.string().describe('API version of the owner'),
-          kind: z.string().describe('Kind of the owner'),
-          name: z.string().describe('Name of the owner'),
-          uid: z.string().describe('UID of the owner'),
-          controller: z.boolean().optional().describe('Whether the owner manages this object'),
-          blockOwnerDeletion: z.boolean().optional().describe('Whether the owner waits for this object'),
-        }),
+        z
+          .object({
+            apiVersion: z.string().describe('API version of the owner'),
+            kind: z.string().describe('Kind of the owner'),
+            name: z.string().describe('Name of the owner'),
+            uid: z.string().describe('UID of the owner'),
+            controller: z.boolean().optional().describe('Whether the owner manages this object'),
+            blockOwnerDeletion: z.boolean().optional().describe('Whether the owner waits for this object'),
+          })
+          .meta({ id: `${prefix}.OwnerReference`, description: 'An object on which another one depends' }),
       )
       .nullish()
       .describe('Objects this one depends on; when all are gone it is removed'),
-    managedFields: z.array(z.looseObject({})).nullish().describe('Which manager set which fields'),
+    managedFields: z.array(managedFieldsSchema).nullish().describe('Which manager set which fields'),
     selfLink: z.string().optional().describe('No longer set'),
   })
-  .meta({ id: 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta', description: 'Standard metadata of an object' });
+  .meta({ id: `${prefix}.ObjectMeta`, description: 'Standard metadata of an object' });
 /** Members that Kubernetes lets a client send as null are absent once stored. */
 export type ObjectMeta = { [K in keyof z.infer<typeof objectMetaSchema>]: Exclude<z.infer<typeof objectMetaSchema>[K], null> };
 

@@ -47,7 +47,9 @@ export function conditions(resource: string, query: ListQuery, cursor: Cursor | 
     else parts.push(`coalesce(${label} <> all(${parameter(values)}::text[]), true)`);
   }
   for (const { path, equal, value } of query.fields ?? []) {
-    const column = { 'metadata.name': 'name', 'metadata.namespace': 'namespace' }[path] ?? `coalesce(body #>> ${parameter(path.split('.'))}::text[], '')`;
+    // As matchesFields has it: an absent flag is false, anything else that is absent is empty.
+    const absent = value === 'true' || value === 'false' ? 'false' : '';
+    const column = { 'metadata.name': 'name', 'metadata.namespace': 'namespace' }[path] ?? `coalesce(body #>> ${parameter(path.split('.'))}::text[], '${absent}')`;
     parts.push(`${column} ${equal ? '=' : '<>'} ${parameter(value)}`);
   }
   return { sql: parts.join(' and '), parameters };

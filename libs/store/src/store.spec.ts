@@ -107,7 +107,7 @@ describe('lists', () => {
     await expect(store.page(resource, { limit: 2, continue: token })).rejects.toMatchObject({ code: 410 });
   });
   it('select as the same selectors do in memory', async () => {
-    const values = fc.constantFrom('', 'x', 'y');
+    const values = fc.constantFrom('', 'x', 'y', 'false');
     const keys = fc.constantFrom('a', 'b', 'e.io/c');
     const objects = fc.uniqueArray(fc.record({ name: fc.constantFrom('n0', 'n1', 'n2', 'n3', 'n4', 'n5'), labels: fc.option(fc.dictionary(keys, values), { nil: undefined }), phase: fc.option(values, { nil: undefined }) }), { selector: ({ name }) => name, minLength: 1 });
     const requirement = fc.oneof(
@@ -116,7 +116,7 @@ describe('lists', () => {
       keys, keys.map((key) => `!${key}`),
     );
     const kind = { namespaced: true, fieldSelectors: ['status.phase'] };
-    const fields = fc.oneof(fc.constant(''), fc.tuple(fc.constantFrom('status.phase', 'metadata.name'), fc.constantFrom('=', '!='), fc.constantFrom('', 'x', 'n1')).map((parts) => parts.join('')));
+    const fields = fc.oneof(fc.constant(''), fc.tuple(fc.constantFrom('status.phase', 'metadata.name'), fc.constantFrom('=', '!='), fc.constantFrom('', 'x', 'n1', 'false', 'true')).map((parts) => parts.join('')));
     let version = 0;
     await fc.assert(
       fc.asyncProperty(objects, fc.array(requirement, { maxLength: 3 }), fields, async (specs, labelParts, fieldSelector) => {

@@ -1,4 +1,5 @@
 import type { LabelSelector } from '../kinds/workload/selector.ts';
+import type { Taint } from '../kinds/node/schema.ts';
 import { Verbatim } from './causes.ts';
 
 /** Values in error messages as Kubernetes prints them: in the syntax of Go, from which its users know them. */
@@ -13,6 +14,10 @@ export function goSelector({ matchLabels, matchExpressions }: LabelSelector): Ve
 
 export const goIntOrString = (value: number | string): Verbatim =>
   new Verbatim(`intstr.IntOrString{Type:${typeof value === 'number' ? 0 : 1}, IntVal:${typeof value === 'number' ? value : 0}, StrVal:${JSON.stringify(typeof value === 'number' ? '' : value)}}`);
+
+export const goTaint = ({ key, value = '', effect, timeAdded }: Taint): Verbatim =>
+  new Verbatim(`core.Taint{Key:${JSON.stringify(key)}, Value:${JSON.stringify(value)}, Effect:${JSON.stringify(effect)}, TimeAdded:${timeAdded ?? '<nil>'}}`);
+export const goList = (values: readonly string[]): Verbatim => new Verbatim(goStrings(values));
 
 const goStrings = (values: readonly string[] | undefined): string => (values === undefined ? '[]string(nil)' : `[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`);
 

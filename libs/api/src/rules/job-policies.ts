@@ -2,7 +2,8 @@ import type { Cause } from '../kind.ts';
 import type { JobTemplateSpec } from '../kinds/job/schema.ts';
 import { invalidValue, required, Verbatim } from './causes.ts';
 
-const omitted = new Verbatim('null');
+/** A rule as a whole is not repeated. */
+const wrongRule = (field: string, why: string): Cause => ({ field, reason: 'FieldValueInvalid', message: `Invalid value: ${why}` });
 
 /** Rules of `spec.podFailurePolicy`: each rule looks at one thing. */
 export function failurePolicyCauses(spec: JobTemplateSpec, field: string): Cause[] {
@@ -14,8 +15,8 @@ export function failurePolicyCauses(spec: JobTemplateSpec, field: string): Cause
     if (action === 'FailIndex' && spec.backoffLimitPerIndex === undefined) causes.push(invalidValue(`${at}.action`, action, 'requires the backoffLimitPerIndex to be set'));
     if (onExitCodes !== undefined) causes.push(...exitCodeCauses(onExitCodes, names, `${at}.onExitCodes`));
     const conditions = (onPodConditions ?? []).length > 0;
-    if (onExitCodes !== undefined && conditions) causes.push(invalidValue(at, omitted, 'specifying both OnExitCodes and OnPodConditions is not supported'));
-    if (onExitCodes === undefined && !conditions) causes.push(invalidValue(at, omitted, 'specifying one of OnExitCodes and OnPodConditions is required'));
+    if (onExitCodes !== undefined && conditions) causes.push(wrongRule(at, 'specifying both OnExitCodes and OnPodConditions is not supported'));
+    if (onExitCodes === undefined && !conditions) causes.push(wrongRule(at, 'specifying one of OnExitCodes and OnPodConditions is required'));
     return causes;
   });
 }
@@ -25,7 +26,7 @@ type ExitCodes = NonNullable<NonNullable<JobTemplateSpec['podFailurePolicy']>['r
 function exitCodeCauses({ containerName, operator, values }: ExitCodes, names: readonly string[], field: string): Cause[] {
   const causes: Cause[] = [];
   if (containerName !== undefined && !names.includes(containerName)) causes.push(invalidValue(`${field}.containerName`, containerName, 'must be one of the container or initContainer names in the pod template'));
-  if (values.length === 0) causes.push(invalidValue(`${field}.values`, values, 'at least one value is required'));
+  if (values.length === 0) causes.push(invalidValue(`${field}.values`, new Verbatim('[]int32{}'), 'at least one value is required'));
   for (const [index, value] of values.entries()) if (operator === 'In' && value === 0) causes.push(invalidValue(`${field}.values[${index}]`, 0, 'must not be 0 for the In operator'));
   if (values.some((value, index) => index > 0 && value < values[index - 1]!)) causes.push(invalidValue(`${field}.values`, values, 'must be ordered'));
   return causes;

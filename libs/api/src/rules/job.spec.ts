@@ -19,8 +19,8 @@ describe('jobs', () => {
     ['give pods names that they can have', job({ completionMode: 'Indexed', completions: 100 }, { name: 'a'.repeat(62) }), /^metadata\.name: Invalid value: "a+": will not able to create pod with invalid DNS label: a+-99$/],
     ['select their own pods', job({ selector: { matchLabels: { app: 'other' } } }), /spec\.selector: .*`selector` not auto-generated/, /`selector` does not match template `labels`/],
     ['may select by hand', job({ manualSelector: true, selector: { matchLabels: { app: 'x' } }, template: { ...template, metadata: { labels: { app: 'x' } } } })],
-    ['that select by hand say what', job({ manualSelector: true }), 'spec.selector: Required value'],
-    ['look at one thing in a rule', job(rule({})), 'spec.podFailurePolicy.rules[0]: Invalid value: null: specifying one of OnExitCodes and OnPodConditions is required'],
+    ['that select by hand say what', job({ manualSelector: true }), 'spec.selector: Required value', /^spec\.template\.metadata\.labels: .*`selector` does not match/],
+    ['look at one thing in a rule', job(rule({})), 'spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required'],
     ['take no success for a failure', job(rule({ onExitCodes: { operator: 'In', values: [0] } })), 'spec.podFailurePolicy.rules[0].onExitCodes.values[0]: Invalid value: 0: must not be 0 for the In operator'],
   ])('%s', (_name, given, ...expected) => {
     expect(causesOf(given)).toEqual(matching(expected));

@@ -8,7 +8,7 @@ import type { KubeObject } from '../meta.ts';
 import { labelProblem } from '../names.ts';
 import { invalidValue, nonNegative, notSupported, required, type Findings } from './causes.ts';
 import { cronProblem } from './cron.ts';
-import { goSelector } from './go-syntax.ts';
+import { goMap, goSelector } from './go-syntax.ts';
 import { failurePolicyCauses, successPolicyCauses } from './job-policies.ts';
 import { podTemplateCauses, selectorMatchCauses } from './pod-template.ts';
 
@@ -22,7 +22,9 @@ export function jobRules(object: KubeObject, { old }: Context): Findings {
   const { metadata, spec } = object as Job;
   const causes = specCauses(spec, 'spec');
   // One that is empty would find every pod.
-  if (spec.selector === undefined && spec.manualSelector === true) causes.push(required('spec.selector', ''));
+  if (spec.selector === undefined && spec.manualSelector === true) {
+    causes.push(required('spec.selector', ''), invalidValue('spec.template.metadata.labels', goMap(spec.template.metadata.labels ?? {}), '`selector` does not match template `labels`'));
+  }
   if (spec.selector !== undefined) causes.push(...labelSelectorCauses(spec.selector, 'spec.selector'), ...ownSelectorCauses(object as Job), ...selectorMatchCauses(spec.template, spec.selector, 'spec.template'));
   const last = spec.completionMode === 'Indexed' && (spec.completions ?? 0) > 0 ? `${metadata.name}-${spec.completions! - 1}` : undefined;
   if (last !== undefined && labelProblem(last) !== undefined) causes.push(invalidValue('metadata.name', metadata.name, `will not able to create pod with invalid DNS label: ${last}`));

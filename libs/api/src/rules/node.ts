@@ -3,15 +3,16 @@ import type { AdmissionContext, Cause } from '../kind.ts';
 import type { Node, Taint } from '../kinds/node/schema.ts';
 import type { KubeObject } from '../meta.ts';
 import { labelValueProblem, qualifiedNameProblem } from '../names.ts';
-import { forbiddenField, invalidValue, named, notSupported, required, shown, type Findings } from './causes.ts';
+import { forbiddenField, invalidValue, named, notSupported, required, type Findings } from './causes.ts';
+import { goTaint } from './go-syntax.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
 export function nodeRules(object: KubeObject, { old }: Pick<AdmissionContext, 'old'>): Findings {
   const { spec, status } = object as Node;
   const before = (old as Node | undefined)?.spec;
-  // Kubernetes looks for them below `spec` when a node is made, and says `metadata` when one is changed.
-  const causes = taintCauses(spec?.taints ?? [], `${old === undefined ? 'spec' : 'metadata'}.taints`);
+  // They stand below `spec`, but this is where Kubernetes says they are.
+  const causes = taintCauses(spec?.taints ?? [], 'metadata.taints');
   if ((before?.podCIDRs ?? []).length > 0 && (!isDeepStrictEqual(before?.podCIDRs, spec?.podCIDRs) || before?.podCIDR !== spec?.podCIDR)) causes.push(forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
   if ((before?.providerID ?? '') !== '' && before?.providerID !== spec?.providerID) causes.push(forbiddenField('spec.providerID', 'node updates may not change providerID except from "" to valid'));
   for (const member of ['capacity', 'allocatable'] as const) {
@@ -29,7 +30,7 @@ function taintCauses(taints: readonly Taint[], field: string): Cause[] {
     if ((effect as string) === '') causes.push(required(`${at}.effect`, ''));
     else if (!effects.includes(effect)) causes.push(notSupported(`${at}.effect`, effect, effects.toSorted()));
     const pair = `${key}:${effect}`;
-    if (seen.has(pair)) causes.push({ field: at, reason: 'FieldValueDuplicate', message: `Duplicate value: ${shown(taint)}: taints must be unique by key and effect pair` });
+    if (seen.has(pair)) causes.push({ field: at, reason: 'FieldValueDuplicate', message: `Duplicate value: ${goTaint(taint).text}: taints must be unique by key and effect pair` });
     seen.add(pair);
     return causes;
   });

@@ -74,7 +74,7 @@ describe('pods', () => {
     ['affinity without terms', pod({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } } }), 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term'],
     ['a weight', pod({ affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 101, podAffinityTerm: { topologyKey: 'zone' } }] } } }), 'spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 101: must be in the range 1-100'],
     ['a skew of nothing', pod({ topologySpreadConstraints: [{ maxSkew: 0, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }] }), 'spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero'],
-    ['a host name', pod({ hostname: 'a.b' }), /^spec\.hostname: Invalid value: "a\.b": a lowercase RFC 1123 label/],
+    ['a host name', pod({ hostname: 'a.b' }), /^spec\.hostname: Invalid value: "a\.b": must not contain dots/],
     ['a deadline', pod({ activeDeadlineSeconds: 0 }), 'spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive'],
     ['a node selector', pod({ nodeSelector: { 'a b': 'c' } }), /^spec\.nodeSelector: Invalid value: "a b": name part must consist of/],
     ['DNS of its own without a server', pod({ dnsPolicy: 'None' }), 'spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None'],

@@ -3,7 +3,8 @@ import type { Cause } from '../../kind.ts';
 import type { PodDNSConfig } from '../../kinds/pod/network.ts';
 import type { PodSpec } from '../../kinds/pod/spec.ts';
 import { labelProblem, qualifiedNameProblem, subdomainProblem } from '../../names.ts';
-import { duplicate, inRange, invalidValue, named, required } from '../causes.ts';
+import { duplicate, inRange, invalidValue, named, notSupported, required } from '../causes.ts';
+import { goList } from '../go-syntax.ts';
 import { containerCauses, ephemeralContainerCauses, initContainerCauses } from './containers.ts';
 import { affinityCauses, labelCauses, spreadCauses, tolerationCauses } from './placement.ts';
 import { hostNetworkCauses } from './ports.ts';
@@ -30,11 +31,13 @@ export function podSpecCauses(spec: PodSpec, field: string, { isPod }: { readonl
     ...nameCauses(spec, field),
     ...inRange(`${field}.activeDeadlineSeconds`, spec.activeDeadlineSeconds, 1, 2_147_483_647),
     ...tolerationCauses(spec.tolerations ?? [], `${field}.tolerations`),
+    ...(spec.os === undefined || systems.includes(spec.os.name) ? [] : [notSupported(`${field}.os`, spec.os.name, systems)]),
     ...aliasCauses(spec.hostAliases ?? [], `${field}.hostAliases`),
   );
   return causes;
 }
 
+const systems = ['linux', 'windows'];
 const names = { serviceAccountName: subdomainProblem, nodeName: subdomainProblem, hostname: labelProblem, subdomain: labelProblem, priorityClassName: subdomainProblem, runtimeClassName: subdomainProblem } as const;
 
 const nameCauses = (spec: PodSpec, field: string): Cause[] =>
@@ -60,7 +63,7 @@ function dnsCauses(config: PodDNSConfig | undefined, policy: string, field: stri
   const { nameservers = [], searches = [], options = [] } = config ?? {};
   if (policy === 'None' && nameservers.length === 0) return [required(`${field}.nameservers`, 'must provide at least one DNS nameserver when `dnsPolicy` is None')];
   const causes: Cause[] = [];
-  if (nameservers.length > 3) causes.push(invalidValue(`${field}.nameservers`, nameservers, 'must not have more than 3 nameservers'));
+  if (nameservers.length > 3) causes.push(invalidValue(`${field}.nameservers`, goList(nameservers), 'must not have more than 3 nameservers'));
   for (const [index, server] of nameservers.entries()) if (isIP(server) === 0) causes.push(invalidValue(`${field}.nameservers[${index}]`, server, ipProblem));
   if (searches.length > 32) causes.push(invalidValue(`${field}.searches`, searches, 'must not have more than 32 search paths'));
   if (searches.join(' ').length > 2048) causes.push(invalidValue(`${field}.searches`, searches, 'must not have more than 2048 characters (including spaces) in the search list'));
