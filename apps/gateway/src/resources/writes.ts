@@ -67,7 +67,7 @@ export class Writes {
   async patch(target: Target, request: Request, patch: (live: JsonObject) => JsonObject): Promise<Written> {
     const { served, namespace, name } = target;
     let versioned = false;
-    return this.#change(target, request, () => versioned, (live) => {
+    const changed = this.#change(target, request, () => versioned, (live) => {
       const patched = objectOf(served, namespace, patch(structuredClone(live)));
       checkName(patched, name);
       const next = confined(patched, live, target);
@@ -75,6 +75,9 @@ export class Writes {
       versioned = metadata['resourceVersion'] !== (live['metadata'] as JsonObject)['resourceVersion'] && Boolean(metadata['resourceVersion']);
       recordUpdate(live, next, writerOf(served, request, target.subresource));
       return next;
+    });
+    return changed.catch((error: unknown) => {
+      throw isRefusal(error, 400) ? patchError(error as Error) : error;
     });
   }
 
@@ -183,6 +186,14 @@ const writerOf = (served: Served, { manager }: Request, subresource?: string): W
   ...(subresource === undefined ? {} : { subresource }),
   now: Date.now(),
 });
+
+/** What does not decode after a patch makes the patch invalid: `kubectl edit` then offers the text again. */
+function patchError(error: Error): Error {
+  const at = error.message.indexOf('strict decoding error: ');
+  if (at < 0) return error;
+  const message = `Invalid value: the patched object: ${error.message.slice(at)}`;
+  return new ApiError('Invalid', ` "" is invalid: patch: ${message}`, { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] });
+}
 
 const isRefusal = (error: unknown, code: number): boolean => (error instanceof ServiceError || error instanceof ApiError) && error.code === code;
 
