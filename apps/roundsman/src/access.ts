@@ -31,7 +31,7 @@ export function howToUse(home: Home, state: State): string {
   return `
   gateway   ${state.gateway}   token in ${home.file('token')}
   NATS      ${state.nats}   key in ${home.file('nats.nk')}
-  Postgres  ${state.grafana}   (read-only, schema grafana)
+  Postgres  127.0.0.1:${state.ports['postgres']}   (read-only URL for the schema grafana: "grafana" in ${home.file('state.json')})
 
   export KUBECONFIG=${home.kubeconfig}
   kubectl get nodes,runners

@@ -1,3 +1,5 @@
+import { runnerOf } from './nodes.ts';
+
 /** A Kubernetes object as far as the command line reads it. */
 export interface Seen {
   readonly kind?: string;
@@ -93,4 +95,25 @@ export async function clusterProblems(client: GatewayClient, nodes: readonly str
       ...(runner?.status?.ready === true && !stale ? [] : [`runner of ${name}: ${stale ? 'not heard yet' : (runner?.status?.reason ?? 'not seen yet')}`]),
     ];
   });
+}
+
+/** Status of the condition Ready of a node; undefined when there is no such node, or nothing is known of it. */
+export async function readyOf(client: GatewayClient, node: string): Promise<string | undefined> {
+  const found = await unlessMissing(client.get<Seen>(`/api/v1/nodes/${node}`));
+  return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+}
+
+/** Removes a node that no agent stands for any more, and its runner, which rounds would wait for. False when there was no such node. */
+export async function removeNode(client: GatewayClient, node: string): Promise<boolean> {
+  await unlessMissing(client.delete(`/apis/roundsman.io/v1/runners/${runnerOf(node)}`));
+  return (await unlessMissing(client.delete(`/api/v1/nodes/${node}`).then(() => true))) === true;
+}
+
+async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 404) return undefined;
+    throw error;
+  }
 }

@@ -25,7 +25,7 @@ const program = new Command('roundsman')
 program
   .command('up')
   .description('start the product here and stay; --detach leaves it running in the background')
-  .addOption(new Option('--nodes <n>', 'virtual nodes').default(3).argParser(integer(1, 50)))
+  .addOption(new Option('--nodes <n>', 'virtual nodes; not given: as many as the last time, 3 the first time').argParser(integer(1, 50)))
   .option('--docker <socket>', 'socket of the Docker that pods run on, or off; not given: DOCKER_HOST, or the usual one when it answers')
   .option('--listen <address>', 'address of this machine at which others may join (npx roundsman token); not given: loopback only')
   .option('--detach', 'return when everything is ready')

@@ -39,6 +39,8 @@ export interface StayOptions {
   readonly detach: boolean;
   /** The words with which this program starts the same in the background. */
   readonly command: readonly string[];
+  /** Options in which what runs already differs from what is asked for. */
+  readonly differs?: (running: State) => string[];
   /** Told what is being done, for people; `onFatal`: something that cannot be mended ended while running. */
   readonly make: (say: (text: string) => void, onFatal: (error: Error) => void) => Promise<Supervised>;
 }
@@ -48,7 +50,12 @@ export async function stay(home: Home, options: StayOptions): Promise<void> {
   const tell = reporter(home);
   for (;;) {
     const running = await runningState(home);
-    if (running) return tell({ already: running });
+    if (running) {
+      tell({ already: running });
+      const others = options.differs?.(running) ?? [];
+      if (others.length > 0) process.stderr.write(`roundsman: it runs with other options than asked for now (${others.join(', ')}); to change them: npx roundsman down --keep-pods, then up again\n`);
+      return;
+    }
     if (options.detach && !inBackground) return await startInBackground(home, options);
     // Undefined: the home is ours. Otherwise somebody was quicker, and may soon be ready.
     if (takeHome(home) === undefined) return await runHere(home, options, tell);

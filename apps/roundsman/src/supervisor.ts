@@ -8,7 +8,7 @@ import { refuseUnknownSettings, runServices, type RunningServices, type ServiceD
 import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { findDocker } from './docker.ts';
-import { clusterProblems, GatewayClient } from './gateway-client.ts';
+import { clusterProblems, GatewayClient, removeNode } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
 import { KeptServer } from './kept-server.ts';
@@ -87,7 +87,8 @@ export class Supervisor implements Supervised {
     const docker = await findDocker(this.#options.docker);
     if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
     // With fewer nodes than the last time: nobody looks after the pods of the others any more.
-    await endPods(home, (before?.nodes ?? []).filter((node) => !nodes.includes(node)));
+    const dropped = (before?.nodes ?? []).filter((node) => !nodes.includes(node));
+    await endPods(home, dropped);
     const ports = await choosePorts(
       (['gateway', 'nats', 'natsMonitor', 'postgres', 'join'] as const).map((name) => ({ name, set: name === 'natsMonitor' || name === 'join' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
     );
@@ -143,7 +144,9 @@ export class Supervisor implements Supervised {
 
     say(`Waiting for ${nodes.length === 1 ? 'the node' : `${nodes.length} nodes`} and the runners ...`);
     this.#recorder = setInterval(() => this.#record(), 1_000);
-    await this.#whenReady(new GatewayClient(this.#state!.gateway, token), nodes, instances).finally(() => listener.close());
+    const client = new GatewayClient(this.#state!.gateway, token);
+    await this.#whenReady(client, nodes, instances).finally(() => listener.close());
+    for (const node of dropped) await removeNode(client, node);
     this.#record();
     if (network !== undefined) await this.#letJoin(network, ports, nodes);
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
@@ -271,6 +274,8 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
       identity: `agent-${node}`,
       env: {
         ROUNDSMAN_NODE_AGENT_NODE: node,
+        // Others must reach its runner and its pods' host ports.
+        ...(listen === undefined || process.env['ROUNDSMAN_NODE_AGENT_ADDRESSES'] ? {} : { ROUNDSMAN_NODE_AGENT_ADDRESSES: listen }),
         ROUNDSMAN_NODE_AGENT_SHARE: String(1 / nodes.length),
         ROUNDSMAN_NODE_AGENT_DATA_DIR: home.file('data', 'runners', node),
         ROUNDSMAN_NODE_AGENT_NATS_URL: natsUrl,

@@ -1,4 +1,4 @@
-import { GatewayClient, GatewayError, type Seen } from '../gateway-client.ts';
+import { GatewayClient, readyOf, removeNode } from '../gateway-client.ts';
 import { Home } from '../home.ts';
 import { removeMember } from '../join/members.ts';
 import { alive, signal } from '../processes.ts';
@@ -17,27 +17,21 @@ export async function forget(node: string): Promise<void> {
   if (state === undefined || !removeMember(home, node)) throw new UserError(`no machine has joined as ${node}`, 'kubectl get nodes shows the nodes; those that npx roundsman up made itself are not forgotten.');
   if (runs) {
     signal(state.supervisor, 'SIGUSR2');
-    const gone = await removeNode(new GatewayClient(state.gateway, home.token(() => '')), node);
+    const client = new GatewayClient(state.gateway, home.token(() => ''));
+    await silence(client, node);
+    const gone = await removeNode(client, node);
     process.stdout.write(`${node} is no longer let in${gone ? ', and its Node is removed' : ''}. Containers that still run there end with: npx roundsman down --purge, on that machine.\n`);
     return;
   }
   process.stdout.write(`${node} will not be let in when the cluster is started again.\n`);
 }
 
-/** A node that is still heard would be registered again: it is removed once it is silent. False when there was none. */
-async function removeNode(client: GatewayClient, node: string): Promise<boolean> {
-  const path = `/api/v1/nodes/${node}`;
-  try {
-    const deadline = Date.now() + silentWithinMs;
-    for (let told = false; (await client.get<Seen>(path)).status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'; told = true) {
-      if (Date.now() > deadline) throw new UserError(`${node} is still heard after ${silentWithinMs / 1000} s, so its Node stays`, 'logs/roundsman.log of the home says whether NATS took the change; then: kubectl delete node.');
-      if (!told) process.stderr.write(`Waiting until ${node} is silent ...\n`);
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-    await client.delete(path);
-    return true;
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 404) return false;
-    throw error;
+/** A node that is still heard would be registered again. */
+async function silence(client: GatewayClient, node: string): Promise<void> {
+  const deadline = Date.now() + silentWithinMs;
+  for (let told = false; (await readyOf(client, node)) === 'True'; told = true) {
+    if (Date.now() > deadline) throw new UserError(`${node} is still heard after ${silentWithinMs / 1000} s, so its Node stays`, 'logs/roundsman.log of the home says whether NATS took the change; then: kubectl delete node.');
+    if (!told) process.stderr.write(`Waiting until ${node} is silent ...\n`);
+    await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }

@@ -7,7 +7,7 @@ import { stay } from '../stay.ts';
 import { UserError } from '../user-error.ts';
 
 export interface UpOptions {
-  readonly nodes: number;
+  readonly nodes?: number;
   readonly docker?: string;
   readonly listen?: string;
   readonly detach?: boolean;
@@ -17,23 +17,31 @@ export interface UpOptions {
 }
 
 export async function up(options: UpOptions): Promise<void> {
-  const { nodes, docker, listen, port, natsPort, postgresPort } = options;
+  const { docker, listen, port, natsPort, postgresPort } = options;
   if (listen !== undefined) checkAddress(listen);
   const home = new Home();
   home.create();
   if (home.read('member.json') !== undefined) throw new UserError(`${home.path} is that of a machine that joined a cluster elsewhere`, 'Start it again with npx roundsman join, or set ROUNDSMAN_HOME to another folder.');
+  const nodes = options.nodes ?? (home.state()?.nodes.length || defaultNodes);
   const taken = nodeNames(nodes).find((name) => members(home).some(({ node }) => node === name));
   if (taken !== undefined) throw new UserError(`--nodes ${nodes}: a machine has joined as ${taken}`, `Start fewer nodes, or take it out first: npx roundsman forget ${taken}`);
   const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort]];
   await stay(home, {
     detach: options.detach === true,
     command: ['up', '--detach', ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [String(flag), String(value)]))],
+    differs: (running) => [
+      ...(running.nodes.length === nodes ? [] : ['--nodes']),
+      ...(listen === undefined || running.listen?.address === listen ? [] : ['--listen']),
+      ...(docker === undefined || running.docker === (docker === 'off' ? undefined : docker.replace('unix://', '')) ? [] : ['--docker']),
+    ],
     make: async (say, onFatal) => {
       const { Supervisor } = await import('../supervisor.ts');
       return new Supervisor({ home, nodes, docker, listen, ports: { gateway: port, nats: natsPort, postgres: postgresPort }, say, onFatal });
     },
   });
 }
+
+const defaultNodes = 3;
 
 function checkAddress(address: string): void {
   const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address));
