@@ -1,16 +1,17 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Pipe } from '@roundsman/bus';
+import { drained } from '../streams/drained.ts';
 
 /** Output as it comes, at the pace of whoever reads it. A stream that broke ends the connection, so that nobody takes it for the end of the output. Never rejects. */
 export async function streamLogs(pipe: Pipe, response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private', 'x-content-type-options': 'nosniff' });
   response.flushHeaders();
-  const gone = new Promise<void>((resolve) => (response.destroyed ? resolve() : response.once('close', resolve)));
-  void gone.then(() => pipe.abort('the client went away'));
+  const leave = (): void => pipe.abort('the client went away');
+  if (response.destroyed) leave();
+  else response.once('close', leave);
   try {
     for await (const item of pipe.incoming) {
-      if ('bytes' in item && !response.write(item.bytes)) await Promise.race([once(response, 'drain'), gone]);
+      if ('bytes' in item && !response.write(item.bytes)) await drained(response);
     }
   } catch {
     // Its ending says what went wrong.

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError, apiVersionOf, type KubeObject } from '@roundsman/api';
 import type { WatchOptions } from '../http/query.ts';
+import { drained } from '../streams/drained.ts';
 import { isFixed, selects, type Selection } from './list.ts';
 import type { EventSource, ObjectEvent, Served } from './reader.ts';
 import { tableOf, type TableOptions } from './table.ts';
@@ -170,14 +171,7 @@ export class Watch {
 
   async #drained(): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    if (this.#ended || !this.#response.writableNeedDrain) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        this.#response.off('drain', done).off('close', done);
-        resolve();
-      };
-      this.#response.on('drain', done).on('close', done);
-    });
+    if (!this.#ended) await drained(this.#response);
   }
 
   #expired(reason: string): void {

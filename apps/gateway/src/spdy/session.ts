@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
+import { drained } from '../streams/drained.ts';
 import { Queue } from '../streams/queue.ts';
 import { controlFrame, controlTypes, dataFrame, FrameParser, numbers, synStream, type Frame } from './frames.ts';
 import { HeaderReader, HeaderWriter, type Headers } from './headers.ts';
@@ -78,7 +78,7 @@ export class SpdySession {
   readonly #streams = new Map<number, SpdyStream>();
   #last = 0;
   /** While the connection takes no more: when it does again, or is gone. */
-  #drained: Promise<undefined> | undefined;
+  #drained: Promise<void> | undefined;
 
   constructor(wire: Duplex, onStream: (stream: SpdyStream) => void) {
     this.#wire = wire;
@@ -151,9 +151,7 @@ export class SpdySession {
   async #send(frame: Buffer): Promise<void> {
     const wire = this.#wire;
     if (wire.destroyed || !wire.writable || wire.write(frame)) return;
-    this.#drained ??= Promise.race([once(wire, 'drain'), this.closed])
-      .catch(() => undefined)
-      .then(() => (this.#drained = undefined));
+    this.#drained ??= drained(wire).finally(() => (this.#drained = undefined));
     await this.#drained;
   }
 }
