@@ -23,7 +23,7 @@ export async function containerLogs(daemon: Daemon, id: string, { follow, timest
     const { Tty } = (await daemon.ask('NotFound', (docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }))).Config;
     const first = await open(Tty || !follow ? query : { ...query, timestamps: true });
     // The output of a terminal is not in frames.
-    const output = Tty ? first : follow ? whole(first, open, query) : joined(entries(first));
+    const output = Tty ? first : follow ? whole(first, open, query) : plain(first, timestamps);
     return Readable.from(inWords(daemon, limitBytes === undefined ? output : upTo(output, limitBytes)), { objectMode: false });
   } catch (error) {
     if (statusOf(error) === 404) throw new RuntimeProblem('NotFound', `container ${id} is not there any more, and its output went with it`, { cause: error });
@@ -38,7 +38,7 @@ export async function containerLogs(daemon: Daemon, id: string, { follow, timest
 async function* whole(followed: AsyncIterable<Buffer>, open: Open, query: Query): AsyncGenerator<Buffer> {
   let last: string | undefined;
   let atLast = 0;
-  const told = (batch: readonly Buffer[]): Buffer => Buffer.concat(query.timestamps ? batch : batch.map((entry) => entry.subarray(entry.indexOf(' ') + 1)));
+  const told = asLines(query.timestamps);
   for await (const batch of entries(followed)) {
     const time = timeOf(batch.at(-1) as Buffer);
     const ofThisTime = batch.filter((entry) => timeOf(entry) === time).length;
@@ -55,9 +55,25 @@ async function* whole(followed: AsyncIterable<Buffer>, open: Open, query: Query)
   for await (const batch of entries(rest)) yield told(batch.filter((entry) => timeOf(entry) !== last || (atLast -= 1) < 0));
 }
 
-async function* joined(source: AsyncIterable<readonly Buffer[]>): AsyncGenerator<Buffer> {
-  for await (const batch of source) yield Buffer.concat(batch);
+async function* plain(source: AsyncIterable<Buffer>, timestamps: boolean): AsyncGenerator<Buffer> {
+  const told = timestamps ? asLines(true) : (batch: readonly Buffer[]): Buffer => Buffer.concat(batch);
+  for await (const batch of entries(source)) yield told(batch);
 }
+
+/** Entries that carry times, as text with a time at the beginning of every line, or without any: a line of more than 16 KiB is several entries. */
+function asLines(timestamps: boolean): (batch: readonly Buffer[]) => Buffer {
+  let within = false;
+  return (batch) =>
+    Buffer.concat(
+      batch.map((entry) => {
+        const bare = timestamps && !within ? entry : entry.subarray(entry.indexOf(' ') + 1);
+        within = entry.at(-1) !== newline;
+        return bare;
+      }),
+    );
+}
+
+const newline = 0x0a;
 
 /** `2026-01-02T03:04:05.678901234Z` at its beginning. */
 const timeOf = (entry: Buffer): string => entry.toString('latin1', 0, entry.indexOf(' '));

@@ -61,6 +61,14 @@ whenDocker(describe)('streams of containers on Docker', () => {
       await lab.runtime.removePod(spec.podUid);
     });
 
+    it('with times have one at the beginning of a line, however long that is', async () => {
+      const { spec, container } = await lab.run('head -c 40000 /dev/zero | tr "\\0" x; echo; echo short');
+      await lab.ended(container.id);
+      for (const follow of [false, true]) expect(await lab.output(container.id, { timestamps: true, follow })).toMatch(/^\S+Z x{40000}\n\S+Z short\n$/);
+      expect(await lab.output(container.id)).toMatch(/^x{40000}\nshort\n$/);
+      await lab.runtime.removePod(spec.podUid);
+    });
+
     it('of much output arrive whole, also when it ends at once', async () => {
       for (let round = 0; round < 3; round += 1) {
         const { printed } = await lab.outcome('seq 1 60000');
