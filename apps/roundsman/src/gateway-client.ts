@@ -109,6 +109,13 @@ export async function removeNode(client: GatewayClient, node: string): Promise<b
   return (await unlessMissing(client.delete(`/api/v1/nodes/${node}`).then(() => true))) === true;
 }
 
+/** Removes the pods of a node whose containers are gone for sure: their owners make others elsewhere. */
+export async function forgetPods(client: GatewayClient, node: string): Promise<void> {
+  for (const { metadata } of await client.list(`/api/v1/pods?fieldSelector=spec.nodeName%3D${node}`)) {
+    await unlessMissing(client.delete(`/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=0`));
+  }
+}
+
 async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -8,7 +8,7 @@ import { refuseUnknownSettings, runServices, type RunningServices, type ServiceD
 import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { findDocker } from './docker.ts';
-import { clusterProblems, GatewayClient, removeNode } from './gateway-client.ts';
+import { clusterProblems, forgetPods, GatewayClient, removeNode } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
 import { KeptServer } from './kept-server.ts';
@@ -146,7 +146,10 @@ export class Supervisor implements Supervised {
     this.#recorder = setInterval(() => this.#record(), 1_000);
     const client = new GatewayClient(this.#state!.gateway, token);
     await this.#whenReady(client, nodes, instances).finally(() => listener.close());
-    for (const node of dropped) await removeNode(client, node);
+    for (const node of dropped) {
+      await removeNode(client, node);
+      await forgetPods(client, node);
+    }
     this.#record();
     if (network !== undefined) await this.#letJoin(network, ports, nodes);
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
