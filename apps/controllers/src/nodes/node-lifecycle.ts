@@ -37,11 +37,11 @@ function unknown(condition: NodeCondition, lostMs: number, nowMs: number): NodeC
 /** What the step from one status to the next tells people, in Kubernetes' words. */
 export function nodeHappening(name: string, before: NodeStatus | undefined, after: NodeStatus): Happening | undefined {
   const ready = (status: NodeStatus | undefined): string | undefined => status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  if (before === undefined) return ['Normal', 'RegisteredNode', `Node ${name} was registered`];
+  if (before === undefined) return ['Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`];
   if (ready(before) === ready(after)) return undefined;
-  if (ready(after) === 'True') return ['Normal', 'NodeReady', `Node ${name} is ready`];
-  const why = after.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
-  return ['Warning', 'NodeNotReady', `Node ${name} is not ready: ${why}`];
+  // Why is in the condition.
+  const reason = ready(after) === 'True' ? 'NodeReady' : 'NodeNotReady';
+  return ['Normal', reason, `Node ${name} status is now: ${reason}`];
 }
 
 /** Keeps a Node object for every node from its agent's heartbeats; writes only what changed. Nodes are removed by people only. A key is a node's name. */

@@ -25,7 +25,8 @@ export function inDeletionOrder(pods: readonly Pod[], nowMs: number, crowding: (
     crowding(b.pod) - crowding(a.pod) ||
     byAge(a, b, a.readySince, b.readySince, nowMs) ||
     b.restarts - a.restarts ||
-    byAge(a, b, Date.parse(a.pod.metadata.creationTimestamp), Date.parse(b.pod.metadata.creationTimestamp), nowMs);
+    byAge(a, b, Date.parse(a.pod.metadata.creationTimestamp), Date.parse(b.pod.metadata.creationTimestamp), nowMs) ||
+    byUid(a, b);
   return ranked.sort(compare).map(({ pod }) => pod);
 }
 
@@ -46,7 +47,9 @@ function restartsOf({ spec, status }: Pod): number {
 /** The younger first, by powers of two of their age: within one of them the uid decides, so that not always the newest fall. */
 function byAge(a: Ranked, b: Ranked, aMs: number | undefined, bMs: number | undefined, nowMs: number): number {
   if (aMs === undefined || bMs === undefined || aMs === bMs) return 0;
-  return ageRank(aMs, nowMs) - ageRank(bMs, nowMs) || (a.pod.metadata.uid < b.pod.metadata.uid ? -1 : 1);
+  return ageRank(aMs, nowMs) - ageRank(bMs, nowMs) || byUid(a, b);
 }
+
+const byUid = (a: Ranked, b: Ranked): number => (a.pod.metadata.uid < b.pod.metadata.uid ? -1 : 1);
 
 const ageRank = (sinceMs: number, nowMs: number): number => (nowMs > sinceMs ? Math.floor(Math.log2((nowMs - sinceMs) * 1e6)) : -1);

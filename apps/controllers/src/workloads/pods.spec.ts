@@ -10,7 +10,11 @@ const draft = podFrom(owner, { metadata: {}, spec: { containers: [] } } as unkno
 describe('a pod that cannot be made', () => {
   const told = async (error: ServiceError): Promise<string[]> => {
     const events: string[] = [];
-    const objects = { create: () => Promise.reject(error) };
+    const objects = {
+      create: async () => {
+        throw error;
+      },
+    };
     const pods = new Pods({ objects, caches: {} } as unknown as Deps, (_object, _type, reason, message) => void events.push(`${reason}: ${message}`));
     await expect(pods.create(owner, draft)).rejects.toBe(error);
     return events;

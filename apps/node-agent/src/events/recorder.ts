@@ -57,7 +57,6 @@ export class EventRecorder implements PodEvents {
     this.#told.delete(key);
     this.#told.set(key, told);
     trim(this.#told, remembered);
-    const { node } = this.#options;
     const event = eventObject({
       name: told.name, about: pod, type, reason, message, component: 'kubelet', host: this.#options.node, firstMs: told.first, lastMs: now, count: told.count,
       ...(container === undefined ? {} : { fieldPath: fieldPath(pod, container) }),

@@ -1,4 +1,4 @@
-import { isPodAvailable, isPodReady, resolveIntOrString, type DaemonSet, type DaemonSetStatus, type Node, type Pod } from '@roundsman/api';
+import { isPodAvailable, isPodEnded, isPodReady, isPodTerminating, resolveIntOrString, type DaemonSet, type DaemonSetStatus, type Node, type Pod } from '@roundsman/api';
 import { hashLabel, nodeOf } from './daemon-pod.ts';
 import { nodeFit, type NodeFit } from './node-fit.ts';
 
@@ -25,10 +25,8 @@ interface Place {
   readonly pods: readonly Pod[];
 }
 
-const isEnding = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
-const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';
 const isNew = ({ metadata }: Pod, hash: string): boolean => metadata.labels?.[hashLabel] === hash;
-const isThere = (pod: Pod): boolean => !(isEnding(pod) && hasEnded(pod));
+const isThere = (pod: Pod): boolean => !(isPodTerminating(pod) && isPodEnded(pod));
 /** Those on their node before those that wait for it, then by age. */
 const elder = (a: Pod, b: Pod): number =>
   Number((a.spec.nodeName ?? '') === '') - Number((b.spec.nodeName ?? '') === '') ||
@@ -51,20 +49,20 @@ export function planPlaces(view: DaemonView): DaemonPlan & { readonly ended: rea
   const ended: { pod: Pod; node: string }[] = [];
   for (const { node, fit, pods } of placesOf(view)) {
     const { name } = node.metadata;
-    const staying = pods.filter((pod) => !isEnding(pod));
+    const staying = pods.filter((pod) => !isPodTerminating(pod));
     if (!fit.stays) {
       remove.push(...staying);
       continue;
     }
-    const running = staying.filter((pod) => !hasEnded(pod));
-    ended.push(...staying.filter(hasEnded).map((pod) => ({ pod, node: name })));
+    const running = staying.filter((pod) => !isPodEnded(pod));
+    ended.push(...staying.filter(isPodEnded).map((pod) => ({ pod, node: name })));
     // With a surge the new one need not wait for the end of the old one.
-    if (fit.runs && (surges ? running.length === 0 && pods.every(isEnding) : pods.length === 0)) open.push(name);
+    if (fit.runs && (surges ? running.length === 0 && pods.every(isPodTerminating) : pods.length === 0)) open.push(name);
     remove.push(...(surges ? surplusOfSurge(view, running) : running.slice(1)));
   }
   // Meant for nodes that are gone: nobody else would end them.
   const known = new Set(view.nodes.map(({ metadata }) => metadata.name));
-  remove.push(...view.pods.filter((pod) => !isEnding(pod) && (pod.spec.nodeName ?? '') === '' && !known.has(nodeOf(pod) ?? '')));
+  remove.push(...view.pods.filter((pod) => !isPodTerminating(pod) && (pod.spec.nodeName ?? '') === '' && !known.has(nodeOf(pod) ?? '')));
   return { open, remove, ended };
 }
 
@@ -89,7 +87,7 @@ export function planUpdate(view: DaemonView): DaemonPlan {
   const maxSurge = resolveIntOrString(rollingOf(set)?.maxSurge ?? 0, desired, true);
   const isAvailable = (pod: Pod | undefined): boolean => pod !== undefined && isPodAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
   const all = places.map((place) => {
-    const staying = place.pods.filter((pod) => !isEnding(pod));
+    const staying = place.pods.filter((pod) => !isPodTerminating(pod));
     const [newPod, ...moreNew] = staying.filter((pod) => isNew(pod, hash));
     const [oldPod, ...moreOld] = staying.filter((pod) => !isNew(pod, hash));
     return { ...place, newPod, oldPod, crowded: moreNew.length + moreOld.length > 0 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { isPodActive, type JobSpec, type Pod } from '@roundsman/api';
+import { isPodActive, isPodEnded, type JobSpec, type Pod } from '@roundsman/api';
 import * as fc from 'fast-check';
 import { formatIndexes, withIndexes } from './index-set.ts';
-import { indexOf, isTerminal, isTracked } from './job-pods.ts';
+import { indexOf, isTracked } from './job-pods.ts';
 import { JobWorld } from './testing/job-world.ts';
 
 const second = 1_000;
@@ -245,7 +245,7 @@ describe('a job', () => {
         const succeeded = ever.filter((pod) => pod.status?.phase === 'Succeeded');
         expect(world.finished).toBeDefined();
         expect(status?.uncountedTerminatedPods).toEqual({});
-        expect(world.all().some((pod) => isTracked(pod) || !isTerminal(pod))).toBe(false);
+        expect(world.all().some((pod) => isTracked(pod) || !isPodEnded(pod))).toBe(false);
         expect(world.finished).toBe((status?.succeeded ?? 0) >= spec.completions ? 'Complete' : 'Failed');
         // Every pod has ended one way or the other; one that was deleted counts as failed at once, even when it ends well after all.
         if (!indexed) expect((status?.succeeded ?? 0) + (status?.failed ?? 0)).toBe(ever.length);

@@ -1,7 +1,7 @@
-import type { Job, JobStatus, Pod } from '@roundsman/api';
+import { isPodEnded, type Job, type JobStatus, type Pod } from '@roundsman/api';
 import { rulingOn } from './failure-policy.ts';
 import { deadlineLeftMs, endOf, type JobEnd } from './job-end.ts';
-import { countsFor, hasFailed, isIndexed, isTerminal, isTracked } from './job-pods.ts';
+import { countsFor, hasFailed, isIndexed, isTracked } from './job-pods.ts';
 import { lastFailures, sizePlan, type Opening, type SizePlan } from './job-size.ts';
 import { jobStatus, type Written } from './job-status.ts';
 import { tallyOf, type Tally } from './job-tally.ts';
@@ -52,7 +52,7 @@ function settle(job: Job, pods: readonly Pod[], tally: Tally, end: JobEnd | unde
   const release: Pod[] = [];
   for (const pod of pods) {
     const { uid, deletionTimestamp } = pod.metadata;
-    const ends = isTerminal(pod) || deletionTimestamp !== undefined;
+    const ends = isPodEnded(pod) || deletionTimestamp !== undefined;
     const over = job.metadata.deletionTimestamp !== undefined || pod.status?.phase === 'Succeeded' || (end !== undefined && ends) || (hasFailed(pod, job) && !held.has(uid));
     if (!isTracked(pod) || !over) continue;
     if (!written.has(uid) && succeeded.length + failed.length >= uncountedLimit) continue;

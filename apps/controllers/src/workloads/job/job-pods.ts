@@ -1,4 +1,4 @@
-import type { Job, Pod } from '@roundsman/api';
+import { isPodEnded, type Job, type Pod } from '@roundsman/api';
 
 /** Keeps an ended pod until it is counted: a pod without it has been counted, or never counts. */
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking';
@@ -8,8 +8,7 @@ export const indexFailuresAnnotation = 'batch.kubernetes.io/job-index-failure-co
 export const indexIgnoredFailuresAnnotation = 'batch.kubernetes.io/job-index-ignored-failure-count';
 
 export const isTracked = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
-export const isTerminal = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
-export const isTerminating = (pod: Pod): boolean => !isTerminal(pod) && pod.metadata.deletionTimestamp !== undefined;
+export const isTerminating = (pod: Pod): boolean => !isPodEnded(pod) && pod.metadata.deletionTimestamp !== undefined;
 export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
 /** A pod that is being deleted is replaced only when it has ended. */

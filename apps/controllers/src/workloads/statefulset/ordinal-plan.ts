@@ -1,4 +1,4 @@
-import { isPodAvailable, isPodReady, resolveIntOrString, type Pod, type StatefulSet, type StatefulSetStatus } from '@roundsman/api';
+import { isPodAvailable, isPodEnded, isPodReady, isPodTerminating, resolveIntOrString, type Pod, type StatefulSet, type StatefulSetStatus } from '@roundsman/api';
 import { ordinalOf, revisionLabel } from './ordinal-pod.ts';
 
 /** A stateful set and its pods at one moment. Revisions are names of ControllerRevisions. */
@@ -17,10 +17,8 @@ export interface OrdinalPlan {
   readonly remove: readonly Pod[];
 }
 
-const isEnding = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
-const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';
 const isRunning = (pod: Pod): boolean => pod.status?.phase === 'Running' && isPodReady(pod);
-const isHealthy = (pod: Pod): boolean => isRunning(pod) && !isEnding(pod);
+const isHealthy = (pod: Pod): boolean => isRunning(pod) && !isPodTerminating(pod);
 const revisionOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[revisionLabel];
 
 const firstOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0;
@@ -35,9 +33,9 @@ export function planOrdinals(view: OrdinalView): OrdinalPlan {
   const open: { ordinal: number; revision: string }[] = [];
   const remove: Pod[] = [];
   for (const { ordinal, pod } of wanted) {
-    const waits = pod === undefined || hasEnded(pod) || isEnding(pod) || !isAvailable(pod);
+    const waits = pod === undefined || isPodEnded(pod) || isPodTerminating(pod) || !isAvailable(pod);
     if (pod === undefined) open.push({ ordinal, revision: revisionFor(view, ordinal) });
-    else if (hasEnded(pod) && !isEnding(pod)) remove.push(pod);
+    else if (isPodEnded(pod) && !isPodTerminating(pod)) remove.push(pod);
     if (inOrder && waits) return { open, remove };
   }
   if (open.length > 0 || remove.length > 0) return { open, remove };
@@ -45,8 +43,8 @@ export function planOrdinals(view: OrdinalView): OrdinalPlan {
   const firstUnhealthy = [...wanted.flatMap(({ pod }) => pod ?? []), ...condemned.toReversed()].find((pod) => !isHealthy(pod));
   for (const pod of condemned) {
     // One at a time from the last, and none while another is not well: which may be that one itself.
-    if (inOrder && (isEnding(pod) || (!isAvailable(pod) && pod !== firstUnhealthy))) return { open, remove };
-    if (!isEnding(pod)) remove.push(pod);
+    if (inOrder && (isPodTerminating(pod) || (!isAvailable(pod) && pod !== firstUnhealthy))) return { open, remove };
+    if (!isPodTerminating(pod)) remove.push(pod);
     if (inOrder) return { open, remove };
   }
   if (remove.length > 0 || set.spec.updateStrategy.type !== 'RollingUpdate') return { open, remove };
@@ -82,7 +80,7 @@ function outdatedPods({ set, updateRevision }: OrdinalView, pods: readonly Pod[]
   let unhealthy = 0;
   for (const pod of pods.slice(Math.max(0, partition)).toReversed()) {
     if (remove.length + unhealthy >= allowed) break;
-    if (revisionOf(pod) !== updateRevision && !isEnding(pod)) remove.push(pod);
+    if (revisionOf(pod) !== updateRevision && !isPodTerminating(pod)) remove.push(pod);
     else if (!isHealthy(pod)) unhealthy += 1;
   }
   return remove;
@@ -90,7 +88,7 @@ function outdatedPods({ set, updateRevision }: OrdinalView, pods: readonly Pod[]
 
 export function ordinalStatus({ set, pods, currentRevision, updateRevision, nowMs }: OrdinalView, collisionCount: number): StatefulSetStatus {
   const running = pods.filter(isRunning);
-  const staying = pods.filter((pod) => !isEnding(pod));
+  const staying = pods.filter((pod) => !isPodTerminating(pod));
   const of = (revision: string): number => staying.filter((pod) => revisionOf(pod) === revision).length;
   const { replicas } = set.spec;
   const updatedReplicas = of(updateRevision);
