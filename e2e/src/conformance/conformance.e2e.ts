@@ -20,7 +20,8 @@ let outcomes: Record<string, Outcome> = {};
 beforeAll(async () => {
   cluster = await KubectlCluster.start();
   others = await runServices([{ definition: scheduler }, { definition: controllers }], {
-    env: {},
+    // The script's node has no agent: it should stay ready for as long as one of Kubernetes does.
+    env: { ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '600000' },
     log: pino({ level: process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent' }),
     databaseUrl: cluster.databaseUrl,
     connect: (identity) => cluster.nats.connect(identity),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@roundsman/testkit';
 import { normalise } from './normalise.ts';
-import type { Step } from './script.ts';
+import type { Step } from './script/step.ts';
 
 /** What a step printed, with everything that differs from run to run taken out. */
 export interface Outcome {
@@ -20,19 +20,19 @@ const withinMs = 20_000;
 export async function play(script: readonly Step[], kubeconfig: string): Promise<Record<string, Outcome>> {
   const folder = mkdtempSync(join(tmpdir(), 'roundsman-conformance-'));
   const outcomes: Record<string, Outcome> = {};
-  const run = (args: readonly string[]): Promise<Outcome> =>
+  const run = (args: readonly string[], editor?: string): Promise<Outcome> =>
     new Promise((resolve) => {
       const own = args.includes('-n') || args.includes('-A') ? args : ['-n', 'conf', ...args];
-      execFile('kubectl', own, { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: kubeconfig, TZ: 'UTC' }, timeout: 60_000 }, (error, stdout, stderr) =>
+      execFile('kubectl', own, { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, KUBECONFIG: kubeconfig, TZ: 'UTC', ...(editor === undefined ? {} : { KUBE_EDITOR: editor }) }, timeout: 60_000 }, (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
       );
     });
   try {
-    for (const { name, args, files, until } of script) {
+    for (const { name, args, files, editor, behind, until } of script) {
       for (const [file, text] of Object.entries(files ?? {})) writeFileSync(join(folder, file), text);
       if (until === undefined) {
-        const { code, stdout, stderr } = await run(args);
-        outcomes[name] = { code, stdout: normalise(stdout), stderr: normalise(stderr) };
+        const { code, stdout, stderr } = await run(args, editor);
+        outcomes[name] = { code, stdout: normalise(behind === undefined ? stdout : stdout.slice(Math.max(0, stdout.indexOf(behind)))), stderr: normalise(stderr) };
         continue;
       }
       let last = '';

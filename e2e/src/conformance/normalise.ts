@@ -6,10 +6,15 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME'],
   [/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, 'TIME'],
   [/(resourceVersion: )"\d+"/g, '$1"N"'],
-  [new RegExp(`\\b((?:gen|filed|everywhere|ordered)-)${random}{5,10}(-${random}{5})?\\b`, 'g'), '$1HASH'],
-  [new RegExp(`\\b((?:once|now)-)${random}{5}\\b`, 'g'), '$1HASH'],
+  [new RegExp(`\\b((?:gen|filed|everywhere|ordered|applied|cmd|duo)-)${random}{5,10}(-${random}{5})?\\b`, 'g'), '$1HASH'],
+  [new RegExp(`\\b((?:once|now|web)-)${random}{5}\\b`, 'g'), '$1HASH'],
   [new RegExp(`(hash["=: ]+"?)(?=[a-z0-9]*\\d)[a-z0-9]{6,10}`, 'g'), '$1HASH'],
   [/ \(x\d+ over [^)]+\)/g, ''],
+  [/kubectl-edit-\d+/g, 'kubectl-edit-N'],
+  [/^([A-Z])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ /gm, '$1LOGGED '],
+  // The names of events end in something that never comes twice.
+  [/\b(once)\.[0-9a-f]{16}\b/g, '$1.UNIQUE'],
+  [/\b(Pod "A_)\w{5}|\b(Invalid value: "A_)\w{5}/g, '$1$2HASH'],
   [/\/tmp\/(?:LIVE|MERGED)-\d+/g, 'DIFF'],
   [/^(diff -u -N |--- |\+\+\+ ).*$/gm, '$1FILES'],
   [/\(0x[0-9a-f]{8,}\)/g, '(POINTER)'],
@@ -31,6 +36,18 @@ export function normalise(text: string): string {
       return indent + rules.reduce((rest, [pattern, by]) => rest.replace(pattern, by), line.slice(indent.length));
     })
     // How often the same event has been told by now is chance.
-    .filter((line, index, lines) => !(line.includes('  AGE  ') && line === lines[index - 1]))
+    .filter((line, index, lines) => !(/(^|  )AGE  /.test(line) && line === lines[index - 1]))
+    .map((line, index, lines) => (concurrent.test(line) ? inOrder(lines, index) : line))
     .join('\n');
+}
+
+/** What kubectl does at once, and tells in any order. */
+const concurrent = /^evicting pod /;
+
+/** The line that stands at `index` when its run of such lines is sorted. */
+function inOrder(lines: readonly string[], index: number): string {
+  let [first, next] = [index, index];
+  while (concurrent.test(lines[first - 1] ?? '')) first--;
+  while (concurrent.test(lines[next] ?? '')) next++;
+  return lines.slice(first, next).sort()[index - first] as string;
 }

@@ -9,7 +9,7 @@ const managedFieldsSchema = z.looseObject({}).meta({
   properties: {
     apiVersion: text('Version of the object in which the paths hold'),
     fieldsType: text('FieldsV1'),
-    fieldsV1: { type: 'object', description: 'The fields, as a tree' },
+    fieldsV1: { description: 'The fields, as a tree', allOf: [{ $ref: `#/components/schemas/${prefix}.FieldsV1` }] },
     manager: text('Who manages them'),
     operation: text('Apply or Update'),
     subresource: text('Part of the object through which they were written'),

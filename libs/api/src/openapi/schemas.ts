@@ -21,6 +21,7 @@ export const metaNames = {
   status: `${metaPrefix}.Status`,
   deleteOptions: `${metaPrefix}.DeleteOptions`,
   patch: `${metaPrefix}.Patch`,
+  fieldsV1: `${metaPrefix}.FieldsV1`,
 } as const;
 export const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
@@ -100,6 +101,7 @@ export function metaSchemas(): Record<string, Schema> {
   return {
     // What has a name of its own stands below it, and not where it was asked for.
     ...fromZod(objectMetaSchema).named,
+    [metaNames.fieldsV1]: { type: 'object', description: 'Fields as a tree: f:NAME a member, k:{...} an item of a list by its keys, v:VALUE one of a set' },
     [metaNames.listMeta]: {
       type: 'object',
       description: 'Metadata of a list',
