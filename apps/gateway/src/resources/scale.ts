@@ -6,8 +6,8 @@ import { getObject } from './list.ts';
 import { patchOf } from './patching.ts';
 import type { Served } from './reader.ts';
 import { shownAs, tableOptions } from './table.ts';
-import { requestOf, type Writes } from './writes.ts';
 import type { Target } from './target.ts';
+import { requestOf, type Writes } from './writes.ts';
 
 const scale = {
   group: 'autoscaling',
