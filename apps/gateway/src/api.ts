@@ -13,6 +13,7 @@ import { subresourcesOf } from './resources/subresources.ts';
 import type { Target } from './resources/target.ts';
 import { emptyOpenApiV2, openApiOf, type OpenApi } from './openapi.ts';
 import { answerReview, reviews } from './reviews.ts';
+import { versionOf } from './version.ts';
 
 export interface ApiOptions {
   readonly catalogue: Catalogue;
@@ -86,7 +87,7 @@ export class Api {
     const openapi = this.#openapi;
     const [first, second, third] = parts;
     const discovery = this.#discovery;
-    if (parts.length === 1 && first === 'version') return () => ok(this.#version());
+    if (parts.length === 1 && first === 'version') return () => ok(versionOf(this.#options.version));
     if (parts.length === 1 && (first === 'api' || first === 'apis')) {
       return () => {
         const { discovery: wanted } = exchange.accepted();
@@ -108,12 +109,6 @@ export class Api {
     if (group) return () => ok(group);
     const resources = first === 'api' && parts.length === 2 ? discovery.resources('', second as string) : first === 'apis' && parts.length === 3 ? discovery.resources(second as string, third as string) : undefined;
     return resources && (() => ok(resources));
-  }
-
-  #version(): object {
-    const { version } = this.#options;
-    // kubectl picks its own version by these two numbers.
-    return { major: '1', minor: '32', gitVersion: `v1.32.0+roundsman.${version}`, gitCommit: '', gitTreeState: '', buildDate: '', goVersion: '', compiler: '', platform: `${process.platform}/${process.arch}` };
   }
 
   async #review(review: Listed, exchange: Exchange): Promise<Answer> {

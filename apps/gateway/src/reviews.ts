@@ -32,7 +32,10 @@ export function answerReview({ kind }: Listed, body: unknown, user: User): objec
   for (const member of ['apiVersion', 'kind']) if (body[member] === null) throw badRequest(`${member} must be text, not null; it may be left out`);
   const spec = decode(kind, body, 'Ignore').object.spec ?? {};
   const base = { kind: kind.kind, apiVersion: `${kind.group}/${kind.version}`, metadata: { creationTimestamp: null } };
-  if (kind.kind === 'SelfSubjectReview') return { ...base, status: { userInfo: { username: user.name, groups: user.groups } } };
+  if (kind.kind === 'SelfSubjectReview') {
+    const { name: username, uid, groups, extra } = user;
+    return { ...base, status: { userInfo: { username, ...(uid === undefined ? {} : { uid }), groups, ...(extra === undefined ? {} : { extra }) } } };
+  }
   if (kind.kind === 'SelfSubjectRulesReview') {
     const status = { incomplete: false, resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }] };
     return { ...base, spec, status };

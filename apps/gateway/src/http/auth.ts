@@ -6,6 +6,8 @@ import { ApiError } from '@roundsman/api';
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 const administrator: User = { name: 'roundsman:admin', groups: ['system:masters', 'system:authenticated'] };

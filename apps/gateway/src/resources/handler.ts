@@ -13,8 +13,8 @@ import type { Served, Verb } from './reader.ts';
 import { shownAs, tableOptions } from './table.ts';
 import { Watch } from './watch.ts';
 import { answerScale } from './scale.ts';
-import { requestOf, type Request, type Writes, type Written } from './writes.ts';
 import type { Target } from './target.ts';
+import { requestOf, type Request, type Writes, type Written } from './writes.ts';
 
 /** Watches that are open, to bound and to end them. */
 export interface OpenWatches {
@@ -167,7 +167,8 @@ export class MethodNotAllowed extends ApiError {
   }
 }
 
-export const notServed = (path: string): ApiError => new ApiError('NotFound', `the server could not find the requested resource (${path.slice(0, 300)})`);
+/** 404 for a path. It has details that name nothing: by that clients tell it from an object that is not there, and kubectl debug reads them unasked. */
+export const notServed = (path: string): ApiError => new ApiError('NotFound', `the server could not find the requested resource (${path.slice(0, 300)})`, {});
 
 function verbOf({ method, query }: Exchange, { name, subresource }: ResourcePath): Verb | undefined {
   const one = name !== undefined;
