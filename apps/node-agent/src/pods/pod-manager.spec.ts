@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
 import { MemoryNode } from '../testing/memory-node.ts';
 import { container } from '../testing/runs.ts';
+import { mountsBelow } from '../volumes/mounts.ts';
 
 const demands = (cpu: string) => ({ containers: [container('main', { resources: { requests: { cpu } } })] });
 
@@ -89,5 +90,40 @@ describe('pods on a runtime that does what it is told', () => {
     expect(node.events.filter((event) => event.includes('Killing'))).toEqual(['web Killing: Stopping container main']);
     node.runtime.unavailable = undefined;
     await eventually(() => expect(() => node.get('web')).toThrow());
+  });
+
+  it('have one grace for all their containers: sidecars, which end last, get what is left of it', async () => {
+    node.create('web', { containers: [container()], initContainers: [container('side', { restartPolicy: 'Always' })] });
+    await runs('web');
+    const { stopContainer } = node.runtime;
+    node.runtime.stopContainer = async (id, graceMs) => {
+      if (id === node.runtime.container('web', 'main')?.id) await new Promise((resolve) => setTimeout(resolve, 1_000));
+      return stopContainer.call(node.runtime, id, graceMs);
+    };
+    node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 10 } }));
+    await eventually(() => expect(() => node.get('web')).toThrow());
+    const graces = new Map(node.runtime.calls.flatMap((call) => (call.startsWith('stop ') ? [[call.split(' ')[1], Number(call.split(' ')[2])]] : [])));
+    expect(graces.get('main')).toBeGreaterThan(9_000);
+    expect(graces.get('side')).toBeLessThanOrEqual(9_000);
+  });
+
+  it('show secrets from memory, where the agent may mount; two who set up volumes at once do each other no harm', async () => {
+    const show = (text: string): void => void (node.materialsNow = { configMaps: new Map(), secrets: new Map([['keys', new Map([['a', Buffer.from(text)], ['b', Buffer.from(text)]])]]) });
+    show('0');
+    node.create('web', { containers: [container('main', { volumeMounts: [{ name: 'keys', mountPath: '/keys' }] })], volumes: [{ name: 'keys', secret: { secretName: 'keys' } }] });
+    await runs('web');
+    const folder = join(node.folder, 'web', 'volumes', 'keys');
+    expect(await mountsBelow(node.folder)).toEqual(process.getuid?.() === 0 ? [folder] : []);
+    const worker = node.manager.workers.get('web')!;
+    for (let change = 1; change <= 20; change += 1) {
+      show(String(change));
+      worker.refreshVolumes();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await eventually(async () => expect(await Promise.all(['a', 'b'].map((key) => readFile(join(folder, key), 'utf8')))).toEqual(['20', '20']));
+    expect((await readdir(folder)).filter((name) => name.startsWith('..2'))).toHaveLength(1);
+    node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 1 } }));
+    await eventually(() => expect(() => node.get('web')).toThrow());
+    expect([await mountsBelow(node.folder), await readdir(node.folder)]).toEqual([[], []]);
   });
 });

@@ -18,6 +18,7 @@ export class PodSandbox {
   #run = '';
   #busy = false;
   #failures = 0;
+  #retryAt = 0;
 
   constructor(services: NodeServices, files: PodFiles) {
     this.#services = services;
@@ -33,6 +34,14 @@ export class PodSandbox {
   }
   get busy(): boolean {
     return this.#busy;
+  }
+
+  /** It is not tried again before, epoch milliseconds. */
+  get retryAt(): number {
+    return this.#retryAt;
+  }
+  retryNow(): void {
+    this.#retryAt = 0;
   }
 
   adopt(found: Sandbox | undefined, run: string | undefined): void {
@@ -55,8 +64,8 @@ export class PodSandbox {
     return true;
   }
 
-  /** Makes it, with all volumes first (`setUp`). What fails is told; then resolves with the milliseconds to wait before the next try. */
-  async make(pod: Pod, addresses: () => readonly string[], setUp: () => Promise<void>): Promise<number> {
+  /** Makes it, with all volumes first (`setUp`). What fails is told, and tried again later. */
+  async make(pod: Pod, addresses: () => readonly string[], setUp: () => Promise<void>): Promise<void> {
     const { runtime, slots, events, machineFiles } = this.#services;
     this.#busy = true;
     try {
@@ -66,16 +75,16 @@ export class PodSandbox {
       this.#run = randomUUID();
       await this.#files.writeHosts(pod, addresses(), machineFiles.hosts);
       this.#failures = 0;
-      return 0;
     } catch (error) {
       this.#failures += 1;
       const { message } = error as Error;
       if (error instanceof VolumeProblem) {
         events.record(pod, 'Warning', 'FailedMount', mountFailed(error));
-        return Math.min(mountRetryMs.first * 2 ** Math.min(this.#failures - 1, 20), mountRetryMs.longest);
+        this.#retryAt = Date.now() + Math.min(mountRetryMs.first * 2 ** Math.min(this.#failures - 1, 20), mountRetryMs.longest);
+      } else {
+        events.record(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);
+        this.#retryAt = Date.now() + sandboxRetryMs;
       }
-      events.record(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);
-      return sandboxRetryMs;
     } finally {
       this.#busy = false;
     }

@@ -13,13 +13,12 @@ import { closePod } from './close-pod.ts';
 import { ContainerWork, type WorkedPod } from './container-work.ts';
 import { deadlineExceeded, deadlineOf } from './deadline.ts';
 import { describePod } from './describe.ts';
+import { graceLeft, graceOf } from './grace.ts';
 import type { NodeServices } from './node-services.ts';
 import { planPod, type Plan, type Step } from './plan.ts';
 import { PodRuns } from './pod-runs.ts';
 import { PodSandbox } from './pod-sandbox.ts';
 
-/** A pod that nobody wants any more has at least this long between TERM and KILL. */
-const leastGraceMs = 1_000;
 /** After something failed that has no wait of its own. */
 const againAfterMs = 1_000;
 /** setTimeout fires at once beyond this. */
@@ -48,7 +47,8 @@ export class PodWorker {
   /** Its containers have ended by themselves, for good. */
   #finished = false;
   #closing = false;
-  #sandboxRetryAt = 0;
+  /** When it began to end, epoch milliseconds: all stops of it share one grace. */
+  #endingSince: number | undefined;
   readonly #underWay = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   /** It looks only when it knows what there is. */
@@ -144,7 +144,7 @@ export class PodWorker {
   /** The daemon is back: what waited for it is tried now. */
   retry(): void {
     this.#work.retryNow();
-    this.#sandboxRetryAt = 0;
+    this.#sandbox.retryNow();
     this.wake();
   }
 
@@ -190,7 +190,8 @@ export class PodWorker {
     const plan = this.#plan(ending !== undefined, now);
     if (plan.over) this.#finished = true;
     this.#work.noteBackOff(this.#pod, plan);
-    for (const step of plan.steps) this.#do(step, ending?.graceMs);
+    const graceMs = ending && graceLeft(ending.graceMs, now - (this.#endingSince ??= now));
+    for (const step of plan.steps) this.#do(step, graceMs);
     for (const run of this.#runs.forgetOld()) this.#beside(() => this.#forget(run));
     if (!this.#gone) this.#writer.set(this.#status(plan.over, now), this.#pod.status);
     if (plan.over) this.#rest();
@@ -211,12 +212,8 @@ export class PodWorker {
 
   /** Whether all of it is to end, and how long it may take. */
   #ending(): { graceMs: number } | undefined {
-    const { metadata, spec, status } = this.#pod;
-    const own = spec.terminationGracePeriodSeconds * 1000;
-    const asked = metadata.deletionGracePeriodSeconds === undefined ? own : metadata.deletionGracePeriodSeconds * 1000;
-    if (this.#gone) return { graceMs: Math.max(leastGraceMs, asked) };
-    if (metadata.deletionTimestamp !== undefined) return { graceMs: asked };
-    return this.#verdict !== undefined || this.#finished || isTerminal(status?.phase) ? { graceMs: own } : undefined;
+    const graceMs = graceOf(this.#pod, { isGone: this.#gone, isOver: this.#verdict !== undefined || this.#finished });
+    return graceMs === undefined ? undefined : { graceMs };
   }
 
   #containers(): Container[] {
@@ -246,16 +243,11 @@ export class PodWorker {
         ending,
         sandbox: sandbox === undefined ? undefined : { running: sandbox.running, run: this.#sandbox.run },
         sandboxBusy: this.#sandbox.busy,
-        sandboxRetryAt: this.#sandboxRetryAt,
+        sandboxRetryAt: this.#sandbox.retryAt,
         runs,
         busy: this.#work.busy,
         started: this.#upWhere((container, run) => this.#probes.started(container, run)),
-        unhealthy: new Map(
-          [...runs].flatMap(([name, run]) => {
-            const failed = this.#probes.failed(run);
-            return failed === undefined ? [] : [[name, failed] as const];
-          }),
-        ),
+        unhealthy: this.#probes.unhealthy(runs.values()),
         retryAt: this.#work.retryAt,
       },
       now,
@@ -292,10 +284,7 @@ export class PodWorker {
     switch (step.do) {
       case 'sandbox':
         if (step.anew) this.#services.events.record(this.#pod, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
-        return this.#beside(async () => {
-          const waitMs = await this.#sandbox.make(this.#pod, () => this.podIPs, () => this.#setUpFiles());
-          this.#sandboxRetryAt = Date.now() + waitMs;
-        });
+        return this.#beside(() => this.#sandbox.make(this.#pod, () => this.podIPs, () => this.#setUpFiles()));
       case 'start':
         return this.#beside(() => this.#work.start(step, this.#worked()));
       case 'stop':

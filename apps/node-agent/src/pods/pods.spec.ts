@@ -35,7 +35,7 @@ whenDocker(describe)('pods on a node', () => {
     await eventually(() => expect(rig.intake.events('web')).toEqual([`Pulled: Container image "${image}" already present on machine`, 'Created: Created container: main', 'Started: Started container main']));
     rig.intake.delete('web');
     await eventually(() => !rig.intake.has('web'), within);
-    expect(rig.intake.events('web').at(-1)).toBe('Killing: Stopping container main');
+    await eventually(() => expect(rig.intake.events('web').at(-1)).toBe('Killing: Stopping container main'));
     expect(rig.intake.statuses.findLast(({ name }) => name === 'web')?.status).toMatchObject({ phase: 'Succeeded', containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }] });
     expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]);
   });
@@ -73,7 +73,7 @@ whenDocker(describe)('pods on a node', () => {
       within,
     );
     expect(rig.intake.status('always').phase).toBe('Running');
-    expect(rig.intake.events('always')).toContain(`BackOff: Back-off restarting failed container main in pod always_default(${uid})`);
+    await eventually(() => expect(rig.intake.events('always')).toContain(`BackOff: Back-off restarting failed container main in pod always_default(${uid})`));
     await phase('on-failure', 'Succeeded');
     expect(rig.intake.status('on-failure').conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'PodCompleted' }));
     await phase('never', 'Failed');
@@ -96,17 +96,19 @@ whenDocker(describe)('pods on a node', () => {
     const waiting = (name: string) => rig.container(name, 'main')?.state.waiting;
     await eventually(() => expect(waiting('no-image')?.reason).toBe('ErrImagePull'), within);
     await eventually(() => expect(waiting('no-image')).toMatchObject({ reason: 'ImagePullBackOff', message: expect.stringContaining('Back-off pulling image "localhost:1/missing:1": ErrImagePull: ') }), within);
-    expect(rig.intake.events('no-image').slice(0, 4)).toEqual([
-      'Pulling: Pulling image "localhost:1/missing:1"',
-      expect.stringContaining('Failed: Failed to pull image "localhost:1/missing:1": '),
-      'Failed: Error: ErrImagePull',
-      'BackOff: Back-off pulling image "localhost:1/missing:1"',
-    ]);
+    await eventually(() =>
+      expect(rig.intake.events('no-image').slice(0, 4)).toEqual([
+        'Pulling: Pulling image "localhost:1/missing:1"',
+        expect.stringContaining('Failed: Failed to pull image "localhost:1/missing:1": '),
+        'Failed: Error: ErrImagePull',
+        'BackOff: Back-off pulling image "localhost:1/missing:1"',
+      ]),
+    );
     await eventually(() => expect(waiting('never-pull')).toEqual({ reason: 'ErrImageNeverPull', message: 'Container image "missing:1" is not present with pull policy of Never' }), within);
     await eventually(() => expect(waiting('bad-name')).toMatchObject({ reason: 'InvalidImageName', message: expect.stringContaining('invalid reference format') }), within);
     await eventually(() => expect(waiting('no-map')).toEqual({ reason: 'CreateContainerConfigError', message: 'configmap "absent" not found' }), within);
     await eventually(() => expect(rig.container('no-command', 'main')).toMatchObject({ state: { waiting: { reason: expect.stringMatching(/RunContainerError|CrashLoopBackOff/) } }, lastState: { terminated: { exitCode: 128, reason: 'StartError' } } }), within);
-    expect(rig.intake.events('no-command')).toContainEqual(expect.stringMatching(/^Failed: Error: failed to start container: .*no such file or directory/));
+    await eventually(() => expect(rig.intake.events('no-command')).toContainEqual(expect.stringMatching(/^Failed: Error: failed to start container: .*no such file or directory/)));
     await eventually(() => expect(waiting('no-root')).toMatchObject({ reason: 'CreateContainerConfigError', message: expect.stringContaining('container has runAsNonRoot and image will run as root') }), within);
     await eventually(() => expect(rig.intake.events('no-dir')).toContain('FailedMount: MountVolume.SetUp failed for volume "host" : hostPath type check failed: /no/such/folder is not a directory'), within);
     expect(waiting('no-dir')).toEqual({ reason: 'ContainerCreating' });
@@ -147,7 +149,7 @@ whenDocker(describe)('pods on a node', () => {
     await rig.docker.request('POST', `/containers/${pause.Id}/kill`);
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ restartCount: 1, ready: true }), within);
     expect(rig.container('web', 'init')).toMatchObject({ restartCount: 1, ready: true });
-    expect(rig.intake.events('web')).toContain('SandboxChanged: Pod sandbox changed, it will be killed and re-created.');
+    await eventually(() => expect(rig.intake.events('web')).toContain('SandboxChanged: Pod sandbox changed, it will be killed and re-created.'));
     const second = rig.container('web', 'main')?.containerID ?? '';
     await rig.docker.request('DELETE', `/containers/${second.replace('docker://', '')}?force=1`);
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: true, restartCount: 2 }), { within: 30_000 });

@@ -37,7 +37,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
     const session = await rig.runtime.exec(id, { command: ['rm', '/www/ready'], stdin: false, tty: false }, new AbortController().signal);
     await session.exitCode;
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: false, restartCount: 0, state: { running: {} } }), within);
-    expect(rig.intake.events('web')).toContain('Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 404');
+    await eventually(() => expect(rig.intake.events('web')).toContain('Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 404'));
     expect(rig.intake.status('web').conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }));
   }, 60_000);
 
@@ -56,19 +56,18 @@ whenDocker(describe)('probes and hooks of pods', () => {
     });
     rig.intake.create('closed', { containers: [container('sleep 1000', { livenessProbe: { ...often, failureThreshold: 2, terminationGracePeriodSeconds: 1, tcpSocket: { port: 9 } } })] });
     await eventually(() => expect(rig.container('live', 'main')).toMatchObject({ restartCount: 1 }), within);
-    const events = rig.intake.events('live');
-    expect(events).toContainEqual(expect.stringMatching(/^Unhealthy: Liveness probe failed: cat: can't open '\/up'/));
-    expect(events).toContain('Killing: Container main failed liveness probe, will be restarted');
+    await eventually(() => expect(rig.intake.events('live')).toContainEqual(expect.stringMatching(/^Unhealthy: Liveness probe failed: cat: can't open '\/up'/)));
+    await eventually(() => expect(rig.intake.events('live')).toContain('Killing: Container main failed liveness probe, will be restarted'));
     await eventually(() => expect(rig.container('slow', 'main')).toMatchObject({ started: true, ready: true, restartCount: 0 }), within);
     await eventually(() => expect(rig.container('closed', 'main')).toMatchObject({ restartCount: 1 }), within);
-    expect(rig.intake.events('closed')).toContain(`Unhealthy: Liveness probe failed: dial tcp ${rig.intake.status('closed').podIP}:9: connect: connection refused`);
-    expect(rig.intake.seenEvents('closed').find(({ reason }) => reason === 'Unhealthy')?.count).toBeGreaterThanOrEqual(2);
+    await eventually(() => expect(rig.intake.events('closed')).toContain(`Unhealthy: Liveness probe failed: dial tcp ${rig.intake.status('closed').podIP}:9: connect: connection refused`));
+    await eventually(() => expect(rig.intake.seenEvents('closed').find(({ reason }) => reason === 'Unhealthy')?.count).toBeGreaterThanOrEqual(2));
   }, 60_000);
 
   it('a startup that never comes ends the container', async () => {
     rig.intake.create('never-up', { containers: [container('trap "exit 0" TERM; sleep 1000 & wait', { startupProbe: { ...often, exec: { command: ['false'] } } })] });
     await eventually(() => expect(rig.container('never-up', 'main')?.restartCount).toBe(1), within);
-    expect(rig.intake.events('never-up')).toContain('Killing: Container main failed startup probe, will be restarted');
+    await eventually(() => expect(rig.intake.events('never-up')).toContain('Killing: Container main failed startup probe, will be restarted'));
   }, 60_000);
 
   it('HTTPS: any certificate will do, plain HTTP will not', async () => {
@@ -113,7 +112,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
       await eventually(() => expect(rig.container('grpc', 'main')?.ready).toBe(true), within);
       status = 2;
       await eventually(() => expect(rig.container('grpc', 'main')?.ready).toBe(false), within);
-      expect(rig.intake.events('grpc')).toContain('Unhealthy: Readiness probe failed: service unhealthy (responded with "NOT_SERVING")');
+      await eventually(() => expect(rig.intake.events('grpc')).toContain('Unhealthy: Readiness probe failed: service unhealthy (responded with "NOT_SERVING")'));
     } finally {
       server.close();
     }

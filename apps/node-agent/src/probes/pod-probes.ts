@@ -79,8 +79,17 @@ export class PodProbes {
     return container.readinessProbe === undefined || this.#verdict('readiness', run) === true;
   }
 
-  /** Which probe gave the run up. */
-  failed(run: Run): 'liveness' | 'startup' | undefined {
+  /** Runs that a probe gave up, by container, and which. */
+  unhealthy(runs: Iterable<Run>): Map<string, 'liveness' | 'startup'> {
+    return new Map(
+      [...runs].flatMap((run) => {
+        const failed = this.#failed(run);
+        return failed === undefined ? [] : [[run.name, failed] as const];
+      }),
+    );
+  }
+
+  #failed(run: Run): 'liveness' | 'startup' | undefined {
     if (this.#verdict('startup', run) === false) return 'startup';
     return this.#verdict('liveness', run) === false ? 'liveness' : undefined;
   }

@@ -56,7 +56,7 @@ whenDocker(describe)('what a container finds', () => {
       ],
     });
     expect(text).toBe(`a|ab$(C)$(A)|c|env|node-1|web|500|67108864|blue|s3cret||blue|${rig.docker.gateway}|a-$(A)\n`);
-    expect(rig.intake.events('env')).toContainEqual(expect.stringContaining('Keys [pre_not-a-name=] from the EnvFrom configMap default/settings were skipped'));
+    await eventually(() => expect(rig.intake.events('env')).toContainEqual(expect.stringContaining('Keys [pre_not-a-name=] from the EnvFrom configMap default/settings were skipped')));
   }, 60_000);
 
   it('in its volumes: keys, fields, several in one, with modes and owners; memory; a subPath; what is read only', async () => {
