@@ -1,14 +1,13 @@
-import type { Lease } from '../kinds/lease.ts';
+import { numberAt, textAt } from '../columns.ts';
 import type { KubeObject } from '../meta.ts';
 import { invalidValue, nonNegative, type Findings } from './causes.ts';
 
 export function leaseRules(object: KubeObject): Findings {
-  const { spec } = object as Lease;
-  const { leaseDurationSeconds: seconds, leaseTransitions } = spec;
+  const seconds = numberAt(object, 'spec', 'leaseDurationSeconds');
   const causes = seconds !== undefined && seconds <= 0 ? [invalidValue('spec.leaseDurationSeconds', seconds, 'must be greater than 0')] : [];
-  causes.push(...nonNegative('spec.leaseTransitions', leaseTransitions));
-  for (const member of ['acquireTime', 'renewTime'] as const) {
-    const time = spec[member];
+  causes.push(...nonNegative('spec.leaseTransitions', numberAt(object, 'spec', 'leaseTransitions')));
+  for (const member of ['acquireTime', 'renewTime']) {
+    const time = textAt(object, 'spec', member);
     if (time !== undefined && !microTime.test(time)) causes.push(invalidValue(`spec.${member}`, time, 'must be a time in RFC 3339, such as 2006-01-02T15:04:05.000000Z'));
   }
   return { causes, warnings: [] };
