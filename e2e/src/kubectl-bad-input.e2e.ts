@@ -52,7 +52,7 @@ describe('bad input is refused, says what and where, and changes nothing', () =>
     ['broken YAML', { body: 'a: 1\nb: [1, 2\nc: 3', headers: yaml }, 400, /broken YAML.*line \d+, column \d+/],
     ['a YAML key given twice', { body: 'kind: NetReach\nspec: {}\nkind: NetReach', headers: yaml }, 400, /unique at line 3/],
     ['an alias bomb', { body: bomb, headers: yaml }, 400, /alias/],
-    ['a huge body', { body: `{"a": "${'x'.repeat(1 << 20)}"}` }, 413, /larger than 1048576 bytes/],
+    ['a huge body', { body: `{"a": "${'x'.repeat(3 << 20)}"}` }, 413, /larger than 3145728 bytes/],
     ['broken protobuf', { body: 'k8s\0', headers: { 'content-type': 'application/vnd.kubernetes.protobuf' } }, 400, /broken protobuf: the envelope names no kind/],
     ['a form', { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 415, /application\/json/],
     ['an answer that nobody can give', { method: 'GET', headers: { accept: 'text/html' } }, 406, /text\/html/],

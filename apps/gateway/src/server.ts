@@ -6,9 +6,10 @@ import type { Health } from '@roundsman/service';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { Histogram, type Registry } from 'prom-client';
-import type { Authenticate } from './http/auth.ts';
+import type { Authenticate, User } from './http/auth.ts';
 import type { ServerCertificate } from './http/certificate.ts';
 import { Exchange, rendered, warningHeader, type Answer } from './http/exchange.ts';
+import { impersonated } from './http/impersonation.ts';
 import { Listener } from './http/listener.ts';
 import { segments } from './http/path.ts';
 import { Query } from './http/query.ts';
@@ -30,7 +31,8 @@ export interface ServerOptions {
   readonly log: Logger;
 }
 
-export const maxBodyBytes = 1 << 20;
+/** As Kubernetes takes them. */
+export const maxBodyBytes = 3 << 20;
 /** The command of an exec stands in the URL. */
 const maxHeaderBytes = 64 << 10;
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -120,7 +122,7 @@ export class GatewayServer {
     try {
       const { parts, path, query } = pathOf(request.originalUrl);
       if (openPaths.has(parts[0] ?? '')) return this.#health(parts, path, method, reply);
-      const user = this.#options.authenticate(request.headers.authorization);
+      const user = this.#userOf(request.raw);
       if (parts.length === 1 && parts[0] === 'metrics') return await this.#metrics(method, reply);
       exchange = new Exchange({ method, parts, path, query: new Query(query), headers: request.headers, user, bytes: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0), response: reply.raw });
       const pretty = exchange.query.flag('pretty');
@@ -147,7 +149,7 @@ export class GatewayServer {
     socket.on('error', () => undefined);
     try {
       const { parts, path, query } = pathOf(url);
-      const user = this.#options.authenticate(request.headers.authorization);
+      const user = this.#userOf(request);
       await this.#options.upgrade({ request, socket, head, parts, path, query: new Query(query), user });
     } catch (error) {
       const { status, headers, unexpected } = refusalOf(error);
@@ -156,6 +158,11 @@ export class GatewayServer {
       answerAndClose(socket, code, STATUS_CODES[code] ?? '', 'application/json', JSON.stringify(status), headers);
     }
     this.#durations.observe({ method, route: `connect pods/${url.split('?')[0]?.split('/').at(-1) ?? ''}`, code: String(code) }, (performance.now() - begun) / 1000);
+  }
+
+  /** As whom the request is made. Throws a 401 or 403. */
+  #userOf(request: IncomingMessage): User {
+    return impersonated(this.#options.authenticate(request.headers.authorization), request);
   }
 
   #refuse(error: unknown, method: string, reply: FastifyReply): void {

@@ -79,6 +79,8 @@ export class NatsBus implements Bus {
     await this.#endOfTurn();
     await this.connection.whenConnected(timeoutMs);
     if (!this.connection.admit(data.length)) throw new Unreachable(`NATS does not keep up: ${subject} not sent`, { notSent: true });
+    const most = this.connection.nats.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    if (data.length > most) throw new ServiceError(413, `the request has ${data.length} bytes with all that is said of it; at most ${most} can be carried`);
     const reply = await this.connection.guarded(subject, () => this.connection.nats.request(subject, data, { timeout: Math.max(1, deadline - Date.now()) })).catch((error: unknown) => {
       if (noResponders(error)) throw new Unreachable(`nobody serves ${subject}`, { cause: error, notSent: true });
       if (error instanceof TimeoutError) throw new Unreachable(`no answer to ${subject} within ${timeoutMs} ms`, { cause: error });

@@ -14,8 +14,8 @@ export interface Body {
 /** Aliases that one YAML document may spell out in all; a bomb of nine by nine levels has a billion. */
 const maxAliasCount = 100;
 const maxDepth = 100;
-/** What a body may come to as JSON: YAML aliases and escapes can make it much longer than it was. A message holds it twice and some. */
-const maxJsonBytes = 3 << 19;
+/** What a body may come to as JSON: YAML aliases and escapes can make it much longer than it was. What then is stored may be less (intake). */
+const maxJsonBytes = 3 << 20;
 
 /** Media type without parameters, lower case. Only UTF-8 is read. */
 export function mediaType(header: string | undefined): string {

@@ -43,7 +43,7 @@ describe('parseBody', () => {
     ['deep JSON', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 'application/json', 400, /nested deeper than 100/],
     ['deep YAML', `${'['.repeat(50_000)}${']'.repeat(50_000)}`, 'application/yaml', 400, /nested deeper than 100/],
     ['a prototype', '{"a": {"__proto__": {"x": 1}}}', 'application/json', 400, /__proto__/],
-    ['YAML that is long only as JSON', `a: &a [${Array(999).fill('"\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\b"').join()}]\nb: [${Array(90).fill('*a').join()}]`, 'application/yaml', 413, /larger than 1572864 bytes once it is JSON/],
+    ['YAML that is long only as JSON', `a: &a [${Array(999).fill('"\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\b"').join()}]\nb: [${Array(99).fill('*a').join()}]`, 'application/yaml', 413, /larger than 3145728 bytes once it is JSON/],
     ['a form', 'a=b', 'application/x-www-form-urlencoded', 415, /application\/json or application\/yaml/],
     ['Latin-1', '{}', 'application/json; charset=iso-8859-1', 415, /UTF-8/],
   ])('refuses %s and says where', (_what, text, type, code, message) => {
