@@ -238,6 +238,30 @@ describe.each(ways)('port-forward over $way', ({ env }) => {
     greeter.close();
   });
 
+  it('goes on when clients hang up early', async () => {
+    // As an HTTP server: much to every request, then waits for the client's end.
+    const server = await listening((socket) => {
+      socket.once('data', () => socket.write(Buffer.alloc(4 << 20, 'x'))).once('end', () => socket.end());
+    });
+    const { port, seen, stop } = await forward('web', portOf(server), env);
+    const hangUp = async (round: number): Promise<void> => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.on('error', () => undefined).write('GET / HTTP/1.1\r\n\r\n');
+      await once(socket, round % 3 === 0 ? 'connect' : 'data');
+      if (round % 2 === 0) socket.destroy();
+      else socket.resetAndDestroy();
+    };
+    for (let round = 0; round < 30; round += 1) await hangUp(round);
+    await Promise.all(Array.from({ length: 10 }, (_, round) => hangUp(round)));
+    const last = connect({ port, host: '127.0.0.1' });
+    last.write('still there?');
+    await once(last, 'data');
+    last.destroy();
+    expect(seen()).not.toMatch(/error forwarding|lost connection/);
+    await stop();
+    server.close();
+  });
+
   it('says which port nothing listens on', async () => {
     const gone = await listening(() => undefined);
     const dead = portOf(gone);

@@ -53,6 +53,8 @@ export class PortForward {
 
   async #forward(port: number, data: SpdyStream, error: SpdyStream): Promise<void> {
     let failure: string | undefined;
+    let givenUp = false;
+    void data.gone.then(() => (givenUp = true));
     try {
       const pipe = await this.#connect(port);
       this.#open.add(pipe);
@@ -62,7 +64,8 @@ export class PortForward {
     } catch (thrown) {
       failure = thrown instanceof Error ? thrown.message : String(thrown);
     }
-    if (failure !== undefined) await error.write(Buffer.from(`error forwarding port ${port} to ${this.#about}: ${failure}`));
+    // Whoever reads an error here ends the whole session: a client that went away is none.
+    if (failure !== undefined && !givenUp) await error.write(Buffer.from(`error forwarding port ${port} to ${this.#about}: ${failure}`));
     await Promise.all([error.end(), data.end()]);
   }
 
@@ -75,12 +78,7 @@ export class PortForward {
 
 /** Both ways until both are done, or the client gives it up: it may, once it has what it wanted. What went wrong, if anything did. */
 async function carry(pipe: Pipe, data: SpdyStream): Promise<string | undefined> {
-  let givenUp = false;
-  // Before its end is seen: what was given up has not come to its end.
-  void data.gone.then(() => {
-    givenUp = true;
-    pipe.abort('the client went away');
-  });
+  void data.gone.then(() => pipe.abort('the client went away'));
   const up = (async () => {
     for await (const bytes of data.incoming) await pipe.write(0, bytes);
     await pipe.end(0);
@@ -100,6 +98,5 @@ async function carry(pipe: Pipe, data: SpdyStream): Promise<string | undefined> 
   const { error, broken } = await pipe.closed;
   data.incoming.drop();
   await up;
-  if (givenUp) return undefined;
   return broken === undefined ? error : `the stream to the node broke: ${broken}`;
 }
