@@ -48,6 +48,15 @@ describe('placing pods', () => {
     expect(['a', 'b', 'c'].map((name) => world.pod(name).spec.nodeName)).toEqual(['n', 'n', undefined]);
   });
 
+  it('tells once that a claim is missing, however many nodes there are', async () => {
+    for (const name of ['n', 'm']) world.put('nodes', node(name));
+    await world.start();
+    add('a', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'p' } }] });
+    await settled();
+    expect(condition('a')).toMatchObject({ status: 'False', reason: 'Unschedulable', message: '0/2 nodes are available: persistentvolumeclaim "p" not found. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.' });
+    expect(binds()).toEqual([]);
+  });
+
   it.each([
     ['refused', new ServiceError(422, 'no'), 'binding rejected: no'],
     ['lost', new Unreachable('no answer from intake'), undefined],

@@ -6,7 +6,7 @@ import type { PodCaches } from './caches.ts';
 import { waitsForNode, type PodInfo } from './cluster/pod-info.ts';
 import type { ClusterState } from './cluster/state.ts';
 import { decide, type Refusals } from './decision/decide.ts';
-import { noNodes, unavailable } from './decision/explain.ts';
+import { noNodes, unplaceable } from './decision/explain.ts';
 import { preempt, type Eviction } from './decision/preempt.ts';
 import type { Happening } from './filters/filter.ts';
 import type { PodMetrics } from './metrics.ts';
@@ -130,7 +130,7 @@ export class PodScheduler {
       return;
     }
     const helpedBy = new Set([...refusals.values()].flatMap(({ filter }) => filter.helpedBy));
-    const message = unavailable(state.nodes.length, [...refusals.values()].map(({ reasons }) => reasons));
+    const message = unplaceable(state.nodes.length, [...refusals.values()]);
     const preemption = preempt(pod, state, refusals, { budgets: caches.budgets.list(), nominated: state.nominatedOn });
     const { eviction } = preemption;
     if (eviction === undefined) {

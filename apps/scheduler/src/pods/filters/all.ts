@@ -10,9 +10,11 @@ import { nodeResourcesFit } from './node-resources-fit.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
 import { podTopologySpread } from './pod-topology-spread.ts';
 import { taintToleration } from './taint-toleration.ts';
+import { volumeBinding } from './volume-binding.ts';
 
 /** In the order in which they are asked: the first that refuses a node is the one that is told. */
 export const filters: readonly Filter[] = [
+  volumeBinding,
   namedNodesOnly,
   nodeUnschedulable,
   nodeName,

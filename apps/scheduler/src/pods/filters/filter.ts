@@ -7,6 +7,8 @@ export interface Refusal {
   readonly reasons: readonly string[];
   /** Whether removing pods could help. */
   readonly preemptible: boolean;
+  /** The pod is refused, not the node: told once, without a count of nodes. */
+  readonly ofPod?: boolean;
 }
 
 /** The node may be a copy of the one in the cluster on which pods were put or taken away for trial; then it counts as it is given. */
