@@ -410,6 +410,13 @@ describe('other kinds', () => {
     expect(status('x'.repeat(700_000)).type).toBe('MODIFIED');
     expect(refusal(() => status('語'.repeat(700_000)))).toMatchObject({ code: 413, message: expect.stringContaining('the limit is 1500000') });
   });
+  it('keep the priority classes of the system', () => {
+    const world = new World();
+    for (const name of ['system-node-critical', 'mine']) world.put('priorityclasses.scheduling.k8s.io', { metadata: { name }, value: 1 });
+    const remove = (name: string): Admitted => admit(request({ operation: 'delete', resource: 'priorityclasses.scheduling.k8s.io', name }), world);
+    expect(refusal(() => remove('system-node-critical'))).toMatchObject({ code: 403, message: 'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted' });
+    expect(remove('mine').type).toBe('DELETED');
+  });
   it('keep the built-in namespaces', () => {
     expect(refusal(() => admit(request({ operation: 'delete', resource: 'namespaces', name: 'default' }), new World()))).toMatchObject({ code: 403 });
   });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { builtInNamespaces, conflict, forbidden, type Kind, type KubeObject, type StoredMeta } from '@roundsman/api';
+import { builtInNamespaces, conflict, forbidden, systemPriorities, type Kind, type KubeObject, type StoredMeta } from '@roundsman/api';
 import { admitted, timestamp, unchanged, type Admitted, type AdmissionView, type WriteRequest } from './outcome.ts';
 
 /** The user in whose name emptied namespaces are removed. */
@@ -10,6 +10,7 @@ const foregroundFinalizer = 'foregroundDeletion';
 const orphanFinalizer = 'orphan';
 
 export const isNamespace = ({ plural, group }: Kind): boolean => plural === 'namespaces' && group === '';
+const isSystemPriority = ({ plural, group }: Kind, name: string): boolean => plural === 'priorityclasses' && group === 'scheduling.k8s.io' && Object.hasOwn(systemPriorities, name);
 
 export function checkPreconditions(kind: Kind, { metadata }: KubeObject, { preconditions }: Pick<WriteRequest, 'preconditions'>): void {
   const { name, uid, resourceVersion } = metadata;
@@ -24,6 +25,7 @@ export function remove(kind: Kind, old: KubeObject, write: WriteRequest, view: A
   checkPreconditions(kind, old, write);
   const { name } = old.metadata;
   if (isNamespace(kind) && (builtInNamespaces as readonly string[]).includes(name)) throw forbidden(kind, name, 'this namespace may not be deleted');
+  if (isSystemPriority(kind, name)) throw forbidden(kind, name, 'this is a system priority class and cannot be deleted');
   // A namespace goes when it is empty: namespaces.ts empties it and then deletes it in its own name.
   if (isNamespace(kind) && write.user === namespaceSweeper && (old.metadata.finalizers ?? []).length === 0) return admitted(kind, 'DELETED', { ...old, metadata: { ...old.metadata } }, [], write);
   if (old.metadata.deletionTimestamp !== undefined) return removeAgain(kind, old, write);
