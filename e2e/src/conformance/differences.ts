@@ -26,7 +26,6 @@ export const differences: Readonly<Record<string, string>> = {
   'replace immutable': yaml,
   'patch status of the spec': statusOnly,
   'edit result': statusOnly,
-  'patch unknown field': 'the field is dropped and warned of by both; ours has then counted the write of it',
   'get bad selector': ownWords,
   'get bad selector value': ownWords,
   'get bad field selector': ownWords,
