@@ -1,4 +1,4 @@
-import { ApiError, apiVersionOf, badRequest, invalid, notFound, resourceKey, type FieldValidation, type KubeObject } from '@roundsman/api';
+import { ApiError, apiVersionOf, badRequest, invalid, notFound, resourceKey, unknownFieldWarnings, withoutUnknown, type FieldValidation, type KubeObject } from '@roundsman/api';
 import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
 import { isDeepStrictEqual } from 'node:util';
 import type { Exchange } from '../http/exchange.ts';
@@ -30,6 +30,8 @@ export interface Written {
   readonly created: boolean;
 }
 
+const warned = (written: Written, warnings: readonly string[]): Written => ({ ...written, warnings: [...warnings, ...written.warnings] });
+
 /** Tries again this often when somebody else wrote between our read and our write and the client named no version. */
 const maxTries = 6;
 
@@ -48,7 +50,7 @@ export class Writes {
     const name = typeof metadata['name'] === 'string' && metadata['name'] !== '' ? metadata['name'] : undefined;
     if (name === undefined && !metadata['generateName']) throw invalid(served.kind, '', [{ field: 'metadata.name', reason: 'FieldValueRequired', message: 'Required value: name or generateName is required' }]);
     if (served.kind.hasStatus) delete object['status'];
-    recordUpdate(undefined, object, writerOf(served, request));
+    recordOwners(served, undefined, object, writerOf(served, request));
     return { ...(await this.#write(served, { operation: 'create', namespace, ...(name === undefined ? {} : { name }) }, object, request)), created: true };
   }
 
@@ -58,7 +60,7 @@ export class Writes {
     checkName(sent, name);
     return this.#change(target, request, Boolean((sent['metadata'] as JsonObject)['resourceVersion']), (live) => {
       const next = confined(structuredClone(sent), live, target);
-      recordUpdate(live, next, writerOf(served, request, target.subresource));
+      recordOwners(served, live, next, writerOf(served, request, target.subresource));
       return next;
     });
   }
@@ -73,7 +75,7 @@ export class Writes {
       const next = confined(patched, live, target);
       const metadata = next['metadata'] as JsonObject;
       versioned = metadata['resourceVersion'] !== (live['metadata'] as JsonObject)['resourceVersion'] && Boolean(metadata['resourceVersion']);
-      recordUpdate(live, next, writerOf(served, request, target.subresource));
+      recordOwners(served, live, next, writerOf(served, request, target.subresource));
       return next;
     });
     return changed.catch((error: unknown) => {
@@ -87,7 +89,8 @@ export class Writes {
     if (request.fieldManager === undefined) throw badRequest('PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch');
     const sent = objectOf(served, namespace, body);
     checkName(sent, name);
-    const configuration = confined(sent, undefined, target);
+    const warnings = unknownFieldWarnings(served.kind, sent, request.fieldValidation);
+    const configuration = confined(withoutUnknown(served.kind.schema, sent), undefined, target);
     const metadata = configuration['metadata'] as JsonObject;
     metadata['name'] = name;
     if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) throw badRequest('metadata.managedFields must be nil');
@@ -102,10 +105,10 @@ export class Writes {
       return result;
     };
     for (let attempt = 1; ; attempt++) {
-      if ((await served.reader.get(namespace, name)) !== undefined) return this.#change(target, request, Boolean(resourceVersion), apply);
+      if ((await served.reader.get(namespace, name)) !== undefined) return warned(await this.#change(target, request, Boolean(resourceVersion), apply), warnings);
       if (subresource !== undefined || uid || resourceVersion) throw notFound(served.kind, name);
       try {
-        return { ...(await this.#write(served, { operation: 'create', namespace, name }, apply(undefined), request)), created: true };
+        return warned({ ...(await this.#write(served, { operation: 'create', namespace, name }, apply(undefined), request)), created: true }, warnings);
       } catch (error) {
         // Somebody was faster: now it is there to be patched.
         if (attempt >= maxTries || !isRefusal(error, 409)) throw error;
@@ -193,6 +196,15 @@ function patchError(error: Error): Error {
   if (at < 0) return error;
   const message = `Invalid value: the patched object: ${error.message.slice(at)}`;
   return new ApiError('Invalid', ` "" is invalid: patch: ${message}`, { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] });
+}
+
+/** Who owns what of `next`: what its kind does not know is not kept, so nobody owns it. Intake refuses it, or warns of it and drops it. */
+function recordOwners({ kind }: Served, live: JsonObject | undefined, next: JsonObject, writer: Writer): void {
+  const kept = withoutUnknown(kind.schema, next);
+  recordUpdate(live, kept, writer);
+  const { managedFields } = kept['metadata'] as JsonObject;
+  if (managedFields === undefined) delete (next['metadata'] as JsonObject)['managedFields'];
+  else (next['metadata'] as JsonObject)['managedFields'] = managedFields;
 }
 
 const isRefusal = (error: unknown, code: number): boolean => (error instanceof ServiceError || error instanceof ApiError) && error.code === code;

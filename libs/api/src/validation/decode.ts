@@ -27,11 +27,7 @@ export function typed(kind: Shape, input: Readonly<Record<string, unknown>>): Re
  */
 export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fieldValidation: FieldValidation): { object: KubeObject; warnings: string[] } {
   const value = typed(kind, input);
-  const unknown = fieldValidation === 'Ignore' ? [] : unknownFields(kind.schema, value);
-  if (unknown.length > 0 && fieldValidation === 'Strict') {
-    const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
-    throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${list}`);
-  }
+  const warnings = unknownFieldWarnings(kind, value, fieldValidation);
   if (kind.emptyIsAbsent === true) {
     for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
     // No spec is an empty one: what is required of it is missing then.
@@ -44,7 +40,14 @@ export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fi
   dropNulls(object as unknown as Record<string, unknown>);
   dropNulls(object.metadata as unknown as Record<string, unknown>);
   kind.complete?.(object);
-  return { object, warnings: unknown.map((path) => `unknown field "${path}"`) };
+  return { object, warnings };
+}
+
+/** What is told of fields that the kind does not know: nothing for Ignore; throws a 400 for Strict. */
+export function unknownFieldWarnings(kind: Pick<Shape, 'kind' | 'version' | 'schema'>, value: unknown, fieldValidation: FieldValidation): string[] {
+  const unknown = fieldValidation === 'Ignore' ? [] : unknownFields(kind.schema, value).map((path) => `unknown field "${path}"`);
+  if (unknown.length === 0 || fieldValidation !== 'Strict') return unknown;
+  throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${unknown.join(', ')}`);
 }
 
 /** The same without members that are null; itself when there are none. Nulls in lists are left for the schema to refuse. */

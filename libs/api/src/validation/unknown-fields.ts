@@ -6,8 +6,10 @@ interface Place {
   readonly key: string | number;
 }
 
-/** Collects the paths of members that a schema does not know. */
-type Walk = (value: unknown, place: Place | undefined, found: string[]) => void;
+type Members = Record<string | number, unknown>;
+
+/** Collects where members stand that a schema does not know. */
+type Walk = (value: unknown, place: Place | undefined, found: Place[]) => void;
 
 interface Def {
   readonly type: string;
@@ -37,7 +39,31 @@ const pathOf = (place: Place | undefined): string => (place === undefined ? '' :
 
 /** Paths of members in `value` that its schema does not name, in the order they stand: `spec.bogus`, `spec.target.header[0].x`. */
 export function unknownFields(schema: z.ZodType, value: unknown): string[] {
-  const found: string[] = [];
+  return placesOf(schema, value).map(pathOf);
+}
+
+/** The same without the members that its schema does not name; itself when there are none. */
+export function withoutUnknown<Value>(schema: z.ZodType, value: Value): Value {
+  const places = placesOf(schema, value);
+  if (places.length === 0) return value;
+  const copies = new Map<Place | undefined, Members>();
+  // Only what something is taken out of is copied, once.
+  const copyAt = (place: Place | undefined): Members => {
+    const made = copies.get(place);
+    if (made !== undefined) return made;
+    const parent = place && copyAt(place.parent);
+    const original = (place === undefined ? value : parent?.[place.key]) as Members;
+    const copy = (Array.isArray(original) ? [...original] : { ...original }) as Members;
+    if (place !== undefined && parent !== undefined) parent[place.key] = copy;
+    copies.set(place, copy);
+    return copy;
+  };
+  for (const { parent, key } of places) delete copyAt(parent)[key];
+  return copyAt(undefined) as Value;
+}
+
+function placesOf(schema: z.ZodType, value: unknown): Place[] {
+  const found: Place[] = [];
   walkOf(schema)?.(value, undefined, found);
   return found;
 }
@@ -85,7 +111,7 @@ function walkObject({ shape, catchall }: Def): Walk {
     for (const key of Object.keys(value)) {
       const member = members.get(key);
       if (member === undefined) {
-        if (!open) found.push(pathOf({ parent, key }));
+        if (!open) found.push({ parent, key });
       } else member?.(value[key], { parent, key }, found);
     }
   };
