@@ -70,7 +70,7 @@ export class Writes {
     const { served, namespace, name } = target;
     let versioned = false;
     const changed = this.#change(target, request, () => versioned, (live) => {
-      const patched = objectOf(served, namespace, patch(structuredClone(live)));
+      const patched = objectOf(served, namespace, patch(JSON.parse(JSON.stringify(live)) as JsonObject));
       checkName(patched, name);
       const next = confined(patched, live, target);
       const metadata = next['metadata'] as JsonObject;
