@@ -42,6 +42,7 @@ export { evictionSchema, type Eviction } from './kinds/requests/eviction.ts';
 export { scaleSchema, type Scale } from './kinds/requests/scale.ts';
 export { isPodActive, isPodAvailable, isPodEnded, isPodReady, isPodTerminating, podConditionOf } from './pod-state.ts';
 export { eventAgain, eventName, eventObject, SimilarEvents, type EventObject, type EventParts, type EventType, type Involved } from './events.ts';
+export { requiredNodes, termCondition, type NodePredicate } from './node-selector.ts';
 export { tolerates } from './tolerations.ts';
 export { labelSelectorCauses, labelSelectorText, selects } from './label-selector.ts';
 export { compareQuantities, formatQuantity, parseQuantity, quantityMillis } from './quantity.ts';

@@ -1,4 +1,4 @@
-import { requiredNodes } from '../rules/node-selector.ts';
+import { requiredNodes } from '@roundsman/api';
 import { never, type Filter } from './filter.ts';
 
 const refusal = never("node(s) didn't match Pod's node affinity/selector");

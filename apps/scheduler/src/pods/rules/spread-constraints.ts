@@ -1,8 +1,7 @@
-import type { TopologySpreadConstraint } from '@roundsman/api';
+import { requiredNodes, type TopologySpreadConstraint } from '@roundsman/api';
 import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { labelOf, selectorCondition, withOwnLabels, type LabelCondition } from './label-selector.ts';
-import { requiredNodes } from './node-selector.ts';
 import { untoleratedTaint } from './taints.ts';
 
 /** One rule by which pods are spread over the values of a label of nodes. */

@@ -1,4 +1,4 @@
-import { termCondition } from '../rules/node-selector.ts';
+import { termCondition } from '@roundsman/api';
 import { partsOfLargest, type Score } from './score.ts';
 
 /** Preferred node affinity: the sum of the weights of the terms that fit. */

@@ -1,8 +1,8 @@
+import { requiredNodes } from '@roundsman/api';
 import { countPods, type Cluster } from '../cluster/cluster.ts';
 import type { NodeInfo } from '../cluster/node-info.ts';
 import type { PodInfo } from '../cluster/pod-info.ts';
 import { labelOf, type LabelCondition } from '../rules/label-selector.ts';
-import { requiredNodes } from '../rules/node-selector.ts';
 import { hasAllTopologies, spreadConstraintsOf, type SpreadConstraint } from '../rules/spread-constraints.ts';
 import { DomainCounts } from '../rules/topology.ts';
 import { best, type Score } from './score.ts';
