@@ -218,6 +218,7 @@ describe('new pods', () => {
     await expect(write({ operation: 'create', resource: classes, object: { metadata: { name: 'other' }, value: 8, globalDefault: true } })).rejects.toMatchObject({ code: 403, message: expect.stringContaining('PriorityClass usual is already marked as default. Only one default can exist') });
   });
   it('are refused what is not there', async () => {
+    await expect(makePod('p', { spec: { runtimeClassName: 'kata' } })).rejects.toMatchObject({ code: 403, message: 'pods "p" is forbidden: pod rejected: RuntimeClass "kata" not found' });
     await expect(makePod('p', { spec: { priorityClassName: 'foo' } })).rejects.toMatchObject({ code: 403, message: 'pods "p" is forbidden: no PriorityClass with name foo was found' });
     await expect(makePod('p', { spec: { priority: 5 } })).rejects.toMatchObject({ code: 403, message: expect.stringContaining('the integer value of priority (5) must not be provided in pod spec') });
     await expect(makePod('p', { spec: { serviceAccountName: 'bot' } })).rejects.toMatchObject({ code: 403, message: 'pods "p" is forbidden: error looking up service account default/bot: serviceaccount "bot" not found' });

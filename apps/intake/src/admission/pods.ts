@@ -12,6 +12,7 @@ interface Toleration {
 }
 /** The members of a pod's spec that are filled in here. */
 interface PodSpec {
+  runtimeClassName?: string;
   priorityClassName?: string;
   priority?: number;
   preemptionPolicy?: string;
@@ -31,6 +32,8 @@ const tolerationSeconds = 300;
 export function completePod(pod: KubeObject, view: AdmissionView, old: KubeObject | undefined): void {
   const spec = pod.spec as PodSpec;
   if (old === undefined) {
+    // Its isolation would be missing without a word: there are no such classes here.
+    if (spec.runtimeClassName) throw forbidden(pods, pod.metadata.name ?? '', `pod rejected: RuntimeClass ${JSON.stringify(spec.runtimeClassName)} not found`);
     resolvePriority(pod, spec, view);
     resolveAccount(pod, spec, view);
   } else {

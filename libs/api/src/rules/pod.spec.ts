@@ -79,6 +79,7 @@ describe('pods', () => {
     ['a node selector', pod({ nodeSelector: { 'a b': 'c' } }), /^spec\.nodeSelector: Invalid value: "a b": name part must consist of/],
     ['DNS of its own without a server', pod({ dnsPolicy: 'None' }), 'spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None'],
     ['a restart policy', pod({ restartPolicy: 'Sometimes' }), 'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"'],
+    ['users of their own', pod({ hostUsers: false }), 'spec.hostUsers: Forbidden: false is not supported here: containers share the user namespace of their machine'],
     ['ephemeral containers from the start', pod({ ephemeralContainers: [{ name: 'e', image: 'x' }] }), 'spec.ephemeralContainers: Forbidden: cannot be set on create'],
     ['a hostPath as text', pod({ volumes: [{ name: 'v', hostPath: '/data' }] }), 'spec.volumes[0].hostPath: Invalid value: "/data": must be of type object; write it as hostPath: {path: "/data"}'],
   ])('refuse %s', (_name, given, ...expected) => {
