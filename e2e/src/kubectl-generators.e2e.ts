@@ -102,7 +102,7 @@ describe('kubectl create', () => {
   it('text that grows beyond every limit once it is JSON is refused as too large', async () => {
     cluster.file('control', '\u0001'.repeat(900_000));
     const { code, stderr } = await cluster.kubectl(['create', 'configmap', 'control', `--from-file=${file('control')}`]);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/the body is larger than 1572864 bytes once it is JSON/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/the body is larger than 3145728 bytes once it is JSON/)]);
   });
 });
 
