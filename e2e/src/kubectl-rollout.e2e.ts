@@ -66,8 +66,11 @@ describe('kubectl rollout', () => {
     const before = await must('get', 'pods', '-o', 'name');
     await must('rollout', 'restart', 'deploy/web');
     await rolledOut();
-    const after = await must('get', 'pods', '-o', 'name');
-    expect(after.split('\n').filter((name) => name !== '' && before.includes(name))).toEqual([]);
+    // A roll-out is complete while the last of the old pods still ends.
+    await eventually(async () => {
+      const after = await must('get', 'pods', '-o', 'name');
+      expect(after.split('\n').filter((name) => name !== '' && before.includes(name))).toEqual([]);
+    });
     await must('rollout', 'pause', 'deploy/web');
     await must('set', 'image', 'deploy/web', 'web=web:9');
     await must('scale', 'deploy/web', '--replicas=3');
