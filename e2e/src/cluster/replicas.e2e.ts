@@ -50,9 +50,9 @@ whenDocker(describe)('replicas in a small cluster', () => {
     const work = join(cluster.folder, 'work');
     mkdirSync(work);
     // Serves until a file with its name appears, then takes memory until it is killed for it.
-    const greedy = ['sh', '-c', 'mkdir /tmp/web; echo fine > /tmp/web/index.html; httpd -p 8080 -h /tmp/web; while [ ! -e /work/$HOSTNAME ]; do sleep 0.1; done; rm /work/$HOSTNAME; x=x; while true; do x=$x$x$x$x; done'];
+    const greedy = ['sh', '-c', 'mkdir /tmp/web; echo fine > /tmp/web/index.html; httpd -p 8080 -h /tmp/web; while [ ! -e /share/$HOSTNAME ]; do sleep 0.1; done; rm /share/$HOSTNAME; x=x; while true; do x=$x$x$x$x; done'];
     const volumes = [{ name: 'work', hostPath: { path: work, type: 'Directory' } }];
-    await cluster.apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'greedy' }, spec: specOf('greedy', 2, greedy, { resources: { limits: { memory: '32Mi' } }, volumeMounts: [{ name: 'work', mountPath: '/work' }] }, { volumes }) });
+    await cluster.apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'greedy' }, spec: specOf('greedy', 2, greedy, { resources: { limits: { memory: '32Mi' } }, volumeMounts: [{ name: 'work', mountPath: '/share' }] }, { volumes }) });
     await rolledOut('deployment/greedy');
     const [victim] = await podsOf('greedy');
     const { name } = victim!.metadata;

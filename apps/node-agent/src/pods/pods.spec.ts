@@ -42,9 +42,9 @@ whenDocker(describe)('pods on a node', () => {
 
   it('share one address and localhost; init containers come first, one after the other', async () => {
     rig.intake.create('pair', {
-      initContainers: [sh('echo one >/work/order', { name: 'one', volumeMounts: [{ name: 'work', mountPath: '/work' }] }), sh('echo two >>/work/order', { name: 'two', volumeMounts: [{ name: 'work', mountPath: '/work' }] })],
+      initContainers: [sh('echo one >/share/order', { name: 'one', volumeMounts: [{ name: 'work', mountPath: '/share' }] }), sh('echo two >>/share/order', { name: 'two', volumeMounts: [{ name: 'work', mountPath: '/share' }] })],
       containers: [
-        sh('mkdir /www; cp /work/order /www; httpd -f -p 8080 -h /www', { name: 'server', volumeMounts: [{ name: 'work', mountPath: '/work' }] }),
+        sh('mkdir /www; cp /share/order /www; httpd -f -p 8080 -h /www', { name: 'server', volumeMounts: [{ name: 'work', mountPath: '/share' }] }),
         sh('until timeout 2 wget -qO- http://localhost:8080/order >/dev/termination-log; do sleep 0.1; done; exit 0', { name: 'client' }),
       ],
       volumes: [{ name: 'work', emptyDir: {} }],
