@@ -38,7 +38,9 @@ afterEach(async () => {
 const must = (...args: string[]): Promise<string> => cluster.must(args);
 const create = (replicas = 3): Promise<string> => must('create', 'deployment', 'web', '--image=web:1', `--replicas=${replicas}`);
 const rolledOut = (): Promise<string> => must('rollout', 'status', 'deploy/web', '--timeout=30s');
-const images = async (): Promise<string> => (await must('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].spec.containers[0].image}')).trim();
+/** Awaits these images: a roll-out is complete while the last of the old pods still ends. */
+const imagesAre = (images: string): Promise<void> =>
+  eventually(async () => expect((await must('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].spec.containers[0].image}')).trim()).toBe(images), { within: 10_000 });
 
 describe('kubectl rollout', () => {
   it('waits, tells the history with its causes, and undoes', async () => {
@@ -52,7 +54,7 @@ describe('kubectl rollout', () => {
     expect(await must('rollout', 'history', 'deploy/web', '--revision=1')).toMatch(/Image:\s+web:1/);
     expect(await must('rollout', 'undo', 'deploy/web')).toBe('deployment.apps/web rolled back\n');
     await rolledOut();
-    expect(await images()).toBe('web:1 web:1 web:1');
+    await imagesAre('web:1 web:1 web:1');
     expect(await must('rollout', 'history', 'deploy/web')).toMatch(/2 +the second\n3 +the first/);
     const described = await must('describe', 'deploy/web');
     expect(described).toMatch(/Progressing +True +NewReplicaSetAvailable/);
@@ -74,10 +76,10 @@ describe('kubectl rollout', () => {
     await must('rollout', 'pause', 'deploy/web');
     await must('set', 'image', 'deploy/web', 'web=web:9');
     await must('scale', 'deploy/web', '--replicas=3');
-    await eventually(async () => expect(await images()).toBe('web:1 web:1 web:1'), { within: 10_000 });
+    await imagesAre('web:1 web:1 web:1');
     expect(await must('rollout', 'resume', 'deploy/web')).toBe('deployment.apps/web resumed\n');
     await rolledOut();
-    expect(await images()).toBe('web:9 web:9 web:9');
+    await imagesAre('web:9 web:9 web:9');
   }, 90_000);
 
   it('says when it is stuck, and comes back from it', async () => {
