@@ -32,7 +32,7 @@ export class ObedientAgent {
     const resources = { cpu: '4', memory: '8Gi', pods: '110' };
     this.bus.publish(messages.nodeBeat, { node: this.node }, {
       node: this.node, instance: 'i', sentAt: new Date().toISOString(), addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], capacity: resources, allocatable: resources,
-      nodeInfo: { kubeletVersion: 'v1' }, labels: { 'kubernetes.io/hostname': this.node }, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
+      nodeInfo: { kubeletVersion: 'v1' }, labels: { 'kubernetes.io/hostname': this.node }, annotations: {}, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
     });
   }
 

@@ -205,7 +205,7 @@ describe('rounds, from a task to its status', () => {
     const beat = (): void =>
       agent.publish(messages.nodeBeat, { node: 'node-1' }, {
         node: 'node-1', instance: 'i', sentAt: new Date().toISOString(), addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], capacity: { cpu: '2' }, allocatable: { cpu: '2' },
-        nodeInfo: { kubeletVersion: 'v0.1.0' }, labels: { 'kubernetes.io/hostname': 'node-1' }, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
+        nodeInfo: { kubeletVersion: 'v0.1.0' }, labels: { 'kubernetes.io/hostname': 'node-1' }, annotations: {}, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
       });
     const node = () => plane.get('nodes', 'node-1', '');
     const ready = async (): Promise<string | undefined> => ((await node()).status as { conditions: { type: string; status: string }[] }).conditions.find(({ type }) => type === 'Ready')?.status;

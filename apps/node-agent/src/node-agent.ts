@@ -87,6 +87,7 @@ export class NodeAgent {
         'kubernetes.io/arch': this.#info['architecture'] ?? '',
         ...config.labels,
       },
+      annotations: {},
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),

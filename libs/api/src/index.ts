@@ -1,6 +1,7 @@
 export * from './meta.ts';
 export * from './kind.ts';
 export * from './registry.ts';
+export * from './cluster-network.ts';
 export * from './kinds/task.ts';
 export * from './kinds/spec.ts';
 export { builtInNamespaces } from './kinds/namespace.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { liveSampleSchema, materialsSchema, roundResultSchema, taskKindSchema, workOrderSchema } from '@roundsman/api';
+import { clusterNetworkSchema, liveSampleSchema, materialsSchema, roundResultSchema, taskKindSchema, workOrderSchema } from '@roundsman/api';
 
 /**
  * Every message of the product: subject, schema, how it is delivered. Subjects are built and parsed only through
@@ -173,6 +173,8 @@ export const messages = {
       allocatable: z.record(z.string(), z.string()),
       nodeInfo: z.record(z.string(), z.string()),
       labels: z.record(z.string(), z.string()),
+      /** What the agent tells of the node's network (`nodeNetworkAnnotations`); those of this set that are missing are taken off the Node. */
+      annotations: z.record(z.string(), z.string()).default({}),
       conditions: z.array(z.object({ type: z.string(), status: z.enum(['True', 'False', 'Unknown']), reason: z.string(), message: z.string() })),
     }),
   ),
@@ -201,6 +203,15 @@ export const messages = {
   nodePod: core(`${prefix}.node.{node}.pod`, z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), version: z.number().int().positive(), previousOfNode: z.number().int().nonnegative(), object: objectSchema }), {
     checkedBySender: true,
   }),
+  /**
+   * Something that decides how packets go has changed: an object of `networkResources`, nodes reduced to `networkNodeOf`. `previous` is the version of the
+   * announcement before it; 0 for the first of this intake.
+   */
+  networkChange: core(
+    `${prefix}.network`,
+    z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), version: z.number().int().positive(), previous: z.number().int().nonnegative(), resource, object: objectSchema }),
+    { checkedBySender: true, shared: true },
+  ),
   nodeCancel: core(`${prefix}.node.{node}.cancel`, z.object({ taskUid: z.string(), round: z.number().int().optional(), reason: z.string() })),
 
   dlq: stream(
@@ -276,6 +287,30 @@ export const messages = {
     10_000,
     'The ConfigMaps and Secrets that a pod on a node refers to',
   ),
+  networkState: request(
+    `${prefix}.svc.intake.network`,
+    z.object({
+      /** As in nodePods. */
+      seen: z.number().int().nonnegative().optional(),
+      after: z.string().optional(),
+    }),
+    z.object({
+      /** Of the last announcement; as in nodePods. */
+      version: z.number().int(),
+      network: clusterNetworkSchema,
+      objects: z.array(z.object({ resource, object: objectSchema })).optional(),
+      next: z.string().optional(),
+    }),
+    10_000,
+    'How packets go: the ranges of the cluster, its nodes, Services, EndpointSlices, Ingresses and DNS names',
+  ),
+  ingressSecrets: request(
+    `${prefix}.svc.intake.ingress-secrets`,
+    z.object({ after: z.string().optional() }),
+    z.object({ secrets: z.array(objectSchema), next: z.string().optional() }),
+    10_000,
+    'The TLS Secrets that Ingresses refer to, and no others',
+  ),
   nodeStats: request(
     `${prefix}.node.{node}.stats`,
     z.object({}),
@@ -325,6 +360,10 @@ export const messages = {
   ),
 } as const;
 export type Messages = typeof messages;
+
+/** What `networkState` and `networkChange` carry. */
+export const networkResources = ['nodes', 'services', 'endpointslices.discovery.k8s.io', 'ingresses.networking.k8s.io', 'ingressclasses.networking.k8s.io', 'dnses.roundsman.io'] as const;
+export type NetworkResource = (typeof networkResources)[number];
 
 /** Streams and their limits. Retries and dead letters are the consumers' business (consumers.ts). */
 export const streams: Record<StreamName, { subjects: string[]; retention: 'workqueue' | 'limits'; maxAgeMs: number; maxBytes: number; maxMsgSize: number; duplicateWindowMs: number; maxMsgsPerSubject?: number }> = {

@@ -31,12 +31,12 @@ export interface Duties {
   readonly operates?: boolean;
 }
 
-const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeStats, pipeOpen } = messages as unknown as Record<
-  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod',
+const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeStats, pipeOpen, networkState, networkChange, ingressSecrets } = messages as unknown as Record<
+  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod' | 'networkChange',
   AnyCore
 > &
   Record<'work' | 'result' | 'report', AnyStream> &
-  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed' | 'nodePods' | 'nodeWrite' | 'nodeMaterials' | 'nodeStats' | 'pipeOpen', AnyRequest>;
+  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed' | 'nodePods' | 'nodeWrite' | 'nodeMaterials' | 'nodeStats' | 'pipeOpen' | 'networkState' | 'ingressSecrets', AnyRequest>;
 
 const watches = [change, changeHead] as const;
 /** For those that have no database. */
@@ -44,7 +44,7 @@ const reads = [get, list, changes] as const;
 
 /** Who sends and who handles what: the one table from which all permissions follow. */
 const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
-  intake: () => ({ publishes: [...watches, nodePod], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials] }),
+  intake: () => ({ publishes: [...watches, nodePod, networkChange], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials, networkState, ingressSecrets] }),
   gateway: () => ({ requests: [write, nodeStats, pipeOpen], pipes: { opens: true }, subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
     requests: [write],
@@ -55,7 +55,7 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     managesStreams: true,
     managesWork: true,
   }),
-  controllers: () => ({ requests: [write], subscribes: [...watches, nodeBeat, runnerBeat] }),
+  controllers: () => ({ requests: [write, nodeStats], subscribes: [...watches, nodeBeat, runnerBeat] }),
   reporter: () => ({
     requests: [write],
     subscribes: [...watches, runnerBeat],
@@ -66,8 +66,8 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
   }),
   agent: ({ node }) => ({
     publishes: [[nodeBeat, { node }]],
-    subscribes: [[nodePod, { node }]],
-    requests: [[nodePods, { node }], [nodeWrite, { node }], [nodeMaterials, { node }]],
+    subscribes: [[nodePod, { node }], networkChange],
+    requests: [networkState, [nodePods, { node }], [nodeWrite, { node }], [nodeMaterials, { node }]],
     serves: [[nodeStats, { node }], [pipeOpen, { node }]],
     pipes: { answersOf: node },
   }),
@@ -84,6 +84,8 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     ],
     consumes: [{ message: work, durable: runnerDurable(runner), create: false }],
   }),
+  // One per machine that lets HTTP in: it forwards, and answers nobody on the bus.
+  ingress: () => ({ subscribes: [networkChange], requests: [networkState, ingressSecrets] }),
   operator: () => ({ operates: true, requests: [...reads, committed] }),
 };
 

@@ -6,7 +6,7 @@ import { encodeToken } from './subject.ts';
 
 /** The services that have one identity each, however many instances run. */
 export const serviceRoles = ['intake', 'gateway', 'scheduler', 'controllers', 'reporter'] as const;
-export const roles = [...serviceRoles, 'agent', 'runner', 'operator'] as const;
+export const roles = [...serviceRoles, 'agent', 'runner', 'ingress', 'operator'] as const;
 export type Role = (typeof roles)[number];
 
 /**
@@ -21,6 +21,9 @@ export type Credential = Identity & { readonly seed: string; readonly publicKey:
 export const serviceIdentity = (role: (typeof serviceRoles)[number] | 'operator'): Identity => ({ name: role, role });
 export const agentIdentity = (node: string): Identity => ({ name: `agent-${node}`, role: 'agent', node });
 export const runnerIdentity = (runner: string, node: string): Identity => ({ name: `runner-${runner}`, role: 'runner', node, runner });
+
+/** The ingress proxy that the agent of a node keeps. */
+export const ingressIdentity = (node: string): Identity => ({ name: `ingress-${node}`, role: 'ingress', node });
 
 /** Whom a service names as the user of its own writes. The gateway names the person who asked, and no person is called like this. */
 export const serviceUser = (role: (typeof serviceRoles)[number]): string => `system:roundsman:${role}`;

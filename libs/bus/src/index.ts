@@ -7,7 +7,7 @@ export { InvalidPayload } from './codec.ts';
 export { decodeToken, encodeToken, InvalidToken, subjectOf } from './subject.ts';
 export { ensureRunnerConsumer, ensureStreams, removeRunnerConsumer, runnerConsumeOptions } from './streams.ts';
 export { onReconnect, pendingWork, purgeWork, runnersWithConsumer, streamRange } from './work.ts';
-export { agentIdentity, createCredential, loadIdentities, loadSeed, roles, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, serviceUser } from './identities.ts';
+export { agentIdentity, createCredential, ingressIdentity, loadIdentities, loadSeed, roles, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, serviceUser } from './identities.ts';
 export type { Credential, Identity, Role } from './identities.ts';
 export { renderServerConfig, type ServerConfig } from './server-config.ts';
 export { sweepDeadLetters } from './sweep.ts';

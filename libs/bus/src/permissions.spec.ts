@@ -225,7 +225,7 @@ describe('every role', () => {
     await at('scheduler').append(messages.work, { runner: 'r.1', ...ids, round: 2 }, { ...order, round: 2 }, { msgId: '2' });
     at('intake').publish(messages.changeHead, {}, { version: 1, ofResource: {} });
     at('scheduler').publish(messages.nodeCancel, { node: 'n.1' }, { taskUid: 'u', reason: 'r' });
-    at('agent-n.1').publish(messages.nodeBeat, { node: 'n.1' }, { node: 'n.1', instance: 'i', sentAt: order.roundStart, addresses: [], capacity: {}, allocatable: {}, nodeInfo: {}, labels: {}, conditions: [] });
+    at('agent-n.1').publish(messages.nodeBeat, { node: 'n.1' }, { node: 'n.1', instance: 'i', sentAt: order.roundStart, addresses: [], capacity: {}, allocatable: {}, nodeInfo: {}, labels: {}, annotations: {}, conditions: [] });
     at('runner-r.1').publish(
       messages.runnerBeat,
       { node: 'n.1', runner: 'r.1' },
@@ -300,7 +300,7 @@ describe('every role', () => {
 
   it('shows a violation in its health, and fails at once where there is an answer to wait for', async () => {
     const runner = at('runner-r.1');
-    runner.publish(messages.nodeBeat, { node: 'n.2' }, { node: 'n.2', instance: 'i', sentAt: order.roundStart, addresses: [], capacity: {}, allocatable: {}, nodeInfo: {}, labels: {}, conditions: [] });
+    runner.publish(messages.nodeBeat, { node: 'n.2' }, { node: 'n.2', instance: 'i', sentAt: order.roundStart, addresses: [], capacity: {}, allocatable: {}, nodeInfo: {}, labels: {}, annotations: {}, conditions: [] });
     await eventually(() => expect(runner.health().violations).toEqual(['publish to rounds.v1.beat.n_2']));
     const started = performance.now();
     await expect(runner.append(messages.work, { runner: 'r.2', ...ids }, order, { msgId: 'x' })).rejects.toThrow('may not publish to rounds.v1.work.r_2.netreach.u.1');

@@ -61,6 +61,17 @@ export interface ImageStatus {
   readonly bytes: number;
 }
 
+/** What a sandbox is connected to. */
+export type SandboxNetwork =
+  /** The machine's own network. */
+  | { readonly kind: 'host' }
+  /** That of another sandbox: a node that has a network namespace of its own keeps it in one. */
+  | { readonly kind: 'sandbox'; readonly id: string }
+  /** A namespace of its own with nothing but loopback: whoever asked for it connects it. `addresses` are only remembered, and given back by `pods()`. */
+  | { readonly kind: 'none'; readonly addresses: readonly string[] }
+  /** A network of the daemon's, with these addresses on it. */
+  | { readonly kind: 'docker'; readonly network: string; readonly addresses: readonly string[] };
+
 export interface SandboxSpec {
   readonly podUid: string;
   readonly namespace: string;

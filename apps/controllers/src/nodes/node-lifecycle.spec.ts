@@ -3,7 +3,7 @@ import { nodeHappening, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts'
 
 const now = Date.UTC(2026, 0, 1);
 const nodeBeat: NodeBeat = {
-  node: 'n', instance: 'i1', sentAt: '2026-01-01T00:00:00Z', addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], capacity: { cpu: '2' }, allocatable: { cpu: '2' }, nodeInfo: { kubeletVersion: 'v1' }, labels: {},
+  node: 'n', instance: 'i1', sentAt: '2026-01-01T00:00:00Z', addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], capacity: { cpu: '2' }, allocatable: { cpu: '2' }, nodeInfo: { kubeletVersion: 'v1' }, labels: {}, annotations: {},
   conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
 };
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Node, NodeCondition, NodeStatus } from '@roundsman/api';
+import { nodeNetworkAnnotations, type Node, type NodeCondition, type NodeStatus } from '@roundsman/api';
 import { messages, type Messages } from '@roundsman/bus';
 import type { Happening, Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
@@ -32,6 +32,14 @@ export function nodeStatusOf(stored: NodeStatus | undefined, beat: NodeBeat | un
 function unknown(condition: NodeCondition, lostMs: number, nowMs: number): NodeCondition {
   if (condition.status === 'Unknown') return condition;
   return { ...condition, status: 'Unknown', reason: 'NodeStatusUnknown', message: `The node's agent has been silent for ${lostMs / 1000} s.`, lastTransitionTime: wholeSeconds(nowMs) };
+}
+
+const toldByAgents = new Set<string>(Object.values(nodeNetworkAnnotations));
+
+/** Those that people gave stay; what the agent no longer tells is taken off. */
+function annotationsOf(before: Readonly<Record<string, string>>, beat: NodeBeat | undefined): Record<string, string> {
+  const others = Object.entries(before).filter(([key]) => !toldByAgents.has(key));
+  return { ...Object.fromEntries(others), ...beat?.annotations, [instanceAnnotation]: beat?.instance ?? '' };
 }
 
 /** What the step from one status to the next tells people, in Kubernetes' words. */
@@ -84,14 +92,14 @@ export function nodeLifecycle({ bus, caches, objects, recorder, settings: { node
 
   async function write(name: string, stored: Node | undefined, beat: NodeBeat | undefined, status: NodeStatus): Promise<Node> {
     if (stored === undefined) {
-      const metadata = { name, labels: beat?.labels ?? {}, annotations: { [instanceAnnotation]: beat?.instance ?? '' } };
+      const metadata = { name, labels: beat?.labels ?? {}, annotations: annotationsOf({}, beat) };
       return objects.create(caches.nodes, { apiVersion: 'v1', kind: 'Node', metadata, spec: {}, status });
     }
     let node = stored;
     if (beat !== undefined) {
       // Labels that people gave stay.
       const labels = { ...stored.metadata.labels, ...beat.labels };
-      const annotations = { ...stored.metadata.annotations, [instanceAnnotation]: beat.instance };
+      const annotations = annotationsOf(stored.metadata.annotations ?? {}, beat);
       if (!isDeepStrictEqual(labels, stored.metadata.labels ?? {}) || !isDeepStrictEqual(annotations, stored.metadata.annotations ?? {})) {
         node = await objects.update(caches.nodes, { ...stored, metadata: { ...stored.metadata, labels, annotations } });
       }

@@ -63,7 +63,7 @@ export class FakeNodes {
     for (const node of this.#alive) {
       this.#bus.publish(messages.nodeBeat, { node }, {
         node, instance: 'i', sentAt: new Date().toISOString(), addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], capacity: { cpu: '2' }, allocatable: { cpu: '2' },
-        nodeInfo: { kubeletVersion: 'v1' }, labels: {}, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
+        nodeInfo: { kubeletVersion: 'v1' }, labels: {}, annotations: {}, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
       });
     }
   }

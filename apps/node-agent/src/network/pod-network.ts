@@ -1,0 +1,17 @@
+import type { Pod } from '@roundsman/api';
+import type { Sandbox, SandboxNetwork } from '@roundsman/containers';
+
+/**
+ * Gives the pods of one node their addresses and connects them. What it must know after a restart is on the sandboxes (their addresses) and in the kernel;
+ * every method may be called again.
+ */
+export interface PodNetwork {
+  /** Why no pod can be connected now (no pod CIDR yet, a missing privilege and what to do about it); undefined: they can. */
+  problem(): string | undefined;
+  /** How the pod's sandbox is to be made; takes its addresses. Throws with a reason a person can act on: none is free. */
+  plan(pod: Pod): Promise<SandboxNetwork>;
+  /** Connects a sandbox that runs, publishes the pod's host ports, and gives back the pod's addresses, one per family (the node's for pods on its own network). */
+  connect(pod: Pod, sandbox: Sandbox): Promise<readonly string[]>;
+  /** The sandbox is gone, or will be: its addresses, links and host ports are free. Also when it never had any. */
+  release(podUid: string): Promise<void>;
+}
