@@ -42,17 +42,15 @@ describe('runRound', () => {
     const servers = [await counting(), await counting(), await counting()];
     const started = performance.now();
     const outcome = await runRound({ targets: servers.map((s, i) => target(`t${i}`, s.url)), request: budget({ qps: 40, durationMs: 500 }), expect: { successRate: 1 } }, {}, { signal: never });
-    expect(performance.now() - started).toBeLessThan(1500);
     expect(outcome).toMatchObject({ state: 'ok' });
     expect(outcome.targets.map((t) => [t.target, t.sent, t.succeeded])).toEqual([['t0', 20, 20], ['t1', 20, 20], ['t2', 20, 20]]);
+    // On a busy machine a request may be late, but none is early: the i-th of each target is due 25 ms after the one before it.
     for (const { times } of servers) {
       expect(times).toHaveLength(20);
-      // 19 intervals of 25 ms from the first to the last, and no two halves of the time get different shares.
-      expect(times.at(-1)! - times[0]!).toBeGreaterThan(19 * 25 - 40);
-      const half = times.filter((t) => t < times[0]! + 19 * 12.5 + 12).length;
-      expect(half).toBeGreaterThanOrEqual(8);
-      expect(half).toBeLessThanOrEqual(13);
+      expect(times.map((time, index) => time - started - index * 25).filter((early) => early < -2)).toEqual([]);
     }
+    // No target waited for another one to be through.
+    expect(Math.min(...servers.map(({ times }) => times.at(-1)!))).toBeGreaterThan(Math.max(...servers.map(({ times }) => times[0]!)));
     expect(outcome.starvation.loopDelayP99Ms).toBeGreaterThanOrEqual(0);
   });
 
