@@ -16,6 +16,7 @@ module.exports = {
     { name: 'api-is-the-bottom', severity: 'error', from: { path: '^libs/api/' }, to: { path: '^libs/(?!api/)' } },
     { name: 'no-database-near-the-probe', severity: 'error', from: { path: '^apps/(node-agent|probe-runner)/' }, to: { path: '^libs/(store|reports)/' } },
     { name: 'pure-libs', comment: 'probes, checks, measure know neither Nest nor NATS', severity: 'error', from: { path: '^libs/(probes|checks|measure|api)/' }, to: { path: 'node_modules/(@nestjs|@nats-io|pg)/' } },
+    { name: 'network-is-what-is-told', comment: 'the state of the network is told on the bus; whoever steers packets by it needs no more', severity: 'error', from: { path: '^libs/network/', pathNot: '\\.spec\\.ts$' }, to: { path: '^libs/(?!(api|bus|network)/)' } },
     only('nats-only-in-bus', 'libs/bus', 'node_modules/@nats-io/', 'only bus imports the NATS client'),
     only('postgres-only-in-store-and-reports', 'libs/store|libs/reports', 'node_modules/(pg|typeorm|pg-copy-streams)/', 'only store and reports import a Postgres driver'),
     only('docker-only-in-containers', 'libs/containers', 'node_modules/dockerode/', 'only containers imports dockerode'),

@@ -1,6 +1,7 @@
 export * from './catalogue.ts';
 export * from './bus.ts';
 export { connectBus } from './nats-bus.ts';
+export { Announced, type AnnouncedPage, type AnnouncedThing } from './announced.ts';
 export type { ConnectOptions } from './connection.ts';
 export type { BusLog } from './log.ts';
 export { InvalidPayload } from './codec.ts';

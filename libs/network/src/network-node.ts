@@ -1,0 +1,27 @@
+import type { Node, NodeStatus } from '@roundsman/api';
+
+/** What is known of a node where packets are steered. */
+export interface NetworkNode {
+  readonly name: string;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Those that agents tell: `nodeNetworkAnnotations` of libs/api. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly addresses: NonNullable<NodeStatus['addresses']>;
+  /** Canonical texts, IPv4 first; empty until it was given any. */
+  readonly podCIDRs: readonly string[];
+  /** Its condition Ready is True: its agent was heard lately and is well. */
+  readonly ready: boolean;
+}
+
+export function networkNodeFrom({ metadata, spec, status }: Node): NetworkNode {
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    addresses: status?.addresses ?? [],
+    podCIDRs: spec?.podCIDRs ?? [],
+    ready: status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true,
+  };
+}
