@@ -33,6 +33,12 @@ export type { Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec } from './k
 export type { CronJob, CronJobSpec, CronJobStatus } from './kinds/cronjob/schema.ts';
 export type { PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus } from './kinds/poddisruptionbudget/schema.ts';
 export type { PriorityClass } from './kinds/priorityclass/schema.ts';
+export type { Service, ServicePort, ServiceSpec, ServiceStatus } from './kinds/service/schema.ts';
+export type { EndpointAddress, Endpoints, EndpointSubset } from './kinds/endpoints/schema.ts';
+export type { Endpoint, EndpointPort, EndpointSlice } from './kinds/endpointslice/schema.ts';
+export type { HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressServiceBackend, IngressSpec, IngressStatus } from './kinds/ingress/schema.ts';
+export { defaultIngressClassAnnotation, type IngressClass, type IngressClassSpec } from './kinds/ingressclass/schema.ts';
+export type { Dns, DnsPath, DnsSpec, DnsStatus } from './kinds/dns/schema.ts';
 export type { ServiceAccount } from './kinds/serviceaccount.ts';
 export type { Lease, LeaseSpec } from './kinds/lease.ts';
 export type { NodeMetrics, PodMetrics } from './kinds/metrics.ts';

@@ -70,7 +70,7 @@ export interface Kind {
   readonly prepare?: (object: Record<string, unknown>, old: KubeObject | undefined) => void;
   /** Defaults that depend on other members, after the schema has filled in its own. Changes `object`; nothing when done again. */
   readonly complete?: (object: KubeObject) => void;
-  /** In spec and status null means absent, as clients of Kubernetes send it, and what is empty is not stored where Kubernetes does not tell it from absent. */
+  /** Outside of metadata null means absent, as clients of Kubernetes send it, and what is empty is not stored where Kubernetes does not tell it from absent. */
   readonly emptyIsAbsent?: boolean;
   /** Members of the spec (or whole top-level members) whose change bumps `metadata.generation`; default: `spec`. Undefined: objects of this kind have no generation. */
   readonly generationOf?: (object: KubeObject) => unknown;

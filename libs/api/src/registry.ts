@@ -5,7 +5,12 @@ import { controllerRevision } from './kinds/controllerrevision.ts';
 import { cronJob } from './kinds/cronjob.ts';
 import { daemonSet } from './kinds/daemonset.ts';
 import { deployment } from './kinds/deployment.ts';
+import { dns } from './kinds/dns.ts';
+import { endpoints } from './kinds/endpoints.ts';
+import { endpointSlice } from './kinds/endpointslice.ts';
 import { event } from './kinds/event.ts';
+import { ingress } from './kinds/ingress.ts';
+import { ingressClass } from './kinds/ingressclass.ts';
 import { job } from './kinds/job.ts';
 import { lease } from './kinds/lease.ts';
 import { nodeMetrics, podMetrics } from './kinds/metrics.ts';
@@ -22,6 +27,7 @@ import { round } from './kinds/round.ts';
 import { roundReport } from './kinds/roundreport.ts';
 import { runner } from './kinds/runner.ts';
 import { secret } from './kinds/secret.ts';
+import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
 import { statefulSet } from './kinds/statefulset.ts';
 
@@ -30,6 +36,7 @@ export const kinds: readonly Kind[] = [
   netReach, appHttpHealthy, netDns, round, runner, report, roundReport,
   namespace, node, pod, configMap, secret, serviceAccount, event,
   deployment, replicaSet, statefulSet, daemonSet, controllerRevision,
+  service, endpoints, endpointSlice, ingress, ingressClass, dns,
   job, cronJob, podDisruptionBudget, priorityClass, lease, nodeMetrics, podMetrics,
 ];
 

@@ -29,7 +29,7 @@ export function decode(kind: Shape, input: Readonly<Record<string, unknown>>, fi
   const value = typed(kind, input);
   const warnings = unknownFieldWarnings(kind, value, fieldValidation);
   if (kind.emptyIsAbsent === true) {
-    for (const member of ['spec', 'status']) value[member] = withoutNulls(value[member]);
+    for (const member of Object.keys(value)) if (member !== 'metadata') value[member] = withoutNulls(value[member]);
     // No spec is an empty one: what is required of it is missing then.
     value['spec'] ??= {};
   }

@@ -1,0 +1,23 @@
+import type { Kind } from '../kind.ts';
+import type { KubeObject } from '../meta.ts';
+import { serviceColumns } from './service/columns.ts';
+import { completeService } from './service/defaults.ts';
+import { serviceSchema, type Service } from './service/schema.ts';
+
+export const service: Kind = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  singular: 'service',
+  shortNames: ['svc'],
+  categories: ['all'],
+  namespaced: true,
+  schema: serviceSchema,
+  emptyIsAbsent: true,
+  complete: (object: KubeObject) => completeService(object as Service),
+  hasStatus: true,
+  columns: serviceColumns,
+  fieldSelectors: ['spec.clusterIP', 'spec.type'],
+  generationOf: () => undefined,
+};
