@@ -1,5 +1,4 @@
-import type { ClusterNetwork, KubeObject, Node } from '@roundsman/api';
-import type { Dns, EndpointSlice, Ingress, IngressClass, Service } from './kinds.ts';
+import type { ClusterNetwork, Dns, EndpointSlice, Ingress, IngressClass, KubeObject, Node, Service } from '@roundsman/api';
 import { networkNodeFrom, type NetworkNode } from './network-node.ts';
 import { ObjectTable, type TableChange } from './object-table.ts';
 
