@@ -1,4 +1,5 @@
 import { addAbortSignal, PassThrough, Readable, type Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import {
   RuntimeProblem,
   type ContainerConfig,
@@ -32,6 +33,8 @@ export class FakePodRuntime implements PodRuntime {
   readonly registry = new Map<string, ImageStatus | string>();
   /** Why a container of this name cannot be started. */
   readonly broken = new Map<string, { readonly code: 'Create' | 'Start'; readonly message: string }>();
+  /** Networks of the daemon's: their ranges by name. */
+  readonly networks = new Map<string, readonly string[]>();
   /** Host ports that somebody else holds. */
   readonly takenPorts = new Set<number>();
   /** Of every container, by id, as it was asked for. */
@@ -74,18 +77,34 @@ export class FakePodRuntime implements PodRuntime {
 
   async startSandbox(spec: SandboxSpec): Promise<Sandbox> {
     this.#check();
-    const existing = this.#sandboxes.get(spec.podUid)?.sandbox;
+    const before = this.#sandboxes.get(spec.podUid);
+    const existing = isDeepStrictEqual(before?.spec.network, spec.network) ? before?.sandbox : undefined;
     if (existing?.running === true) return existing;
     this.calls.push(`sandbox ${spec.podName}`);
     const taken = spec.ports.find(({ hostPort }) => this.takenPorts.has(hostPort));
     if (taken !== undefined) throw new RuntimeProblem('PortInUse', `host port ${taken.hostPort}/${taken.protocol} is already in use on this node`);
     const number = (this.#ids += 1);
     const sandbox: Sandbox = existing === undefined
-      ? { id: `sandbox-${number}`, podUid: spec.podUid, running: true, createdAt: now(), addresses: spec.hostNetwork ? [] : [`10.0.0.${number}`] }
-      : { ...existing, running: true };
+      ? { id: `sandbox-${number}`, podUid: spec.podUid, running: true, createdAt: now(), pid: 100_000 + number, network: spec.network, addresses: 'addresses' in spec.network ? spec.network.addresses : [] }
+      : { ...existing, running: true, pid: 100_000 + number };
     this.#sandboxes.set(spec.podUid, { spec, sandbox });
     this.#tell({ podUid: spec.podUid, container: undefined, id: sandbox.id, type: 'started' });
     return sandbox;
+  }
+
+  async sandbox(podUid: string): Promise<Sandbox | undefined> {
+    this.#check();
+    return this.#sandboxes.get(podUid)?.sandbox;
+  }
+
+  async ensureNetwork(name: string, ranges: readonly string[]): Promise<void> {
+    this.#check();
+    this.networks.set(name, ranges);
+  }
+
+  async removeNetwork(name: string): Promise<void> {
+    this.#check();
+    this.networks.delete(name);
   }
 
   async removePod(podUid: string): Promise<void> {
@@ -134,7 +153,9 @@ export class FakePodRuntime implements PodRuntime {
   endSandbox(podUid: string): void {
     const found = this.#sandboxes.get(podUid);
     if (found === undefined) throw new Error(`no sandbox of pod ${podUid}`);
-    this.#sandboxes.set(podUid, { ...found, sandbox: { ...found.sandbox, running: false, addresses: [] } });
+    const { pid: _, ...rest } = found.sandbox;
+    const ended = { ...rest, running: false };
+    this.#sandboxes.set(podUid, { ...found, sandbox: ended });
     this.#tell({ podUid, container: undefined, id: found.sandbox.id, type: 'ended' });
   }
 
@@ -171,7 +192,7 @@ export class FakePodRuntime implements PodRuntime {
   async pods(): Promise<PodOnRuntime[]> {
     this.#check();
     const all = [...this.#containers.values()].sort((a, b) => a.name.localeCompare(b.name) || b.attempt - a.attempt);
-    return [...this.#sandboxes.values()].map(({ spec: { podUid, namespace, podName }, sandbox }) => ({ podUid, namespace, podName, sandbox, containers: all.filter((one) => one.podUid === podUid) }));
+    return [...this.#sandboxes.values()].filter(({ spec }) => !spec.podUid.startsWith('node.')).map(({ spec: { podUid, namespace, podName }, sandbox }) => ({ podUid, namespace, podName, sandbox, containers: all.filter((one) => one.podUid === podUid) }));
   }
 
   watch(listener: (event: RuntimeEvent) => void): () => void {

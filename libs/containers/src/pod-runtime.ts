@@ -16,8 +16,10 @@ export interface PodRuntime {
   /** Throws RuntimeProblem `ImagePull` with the daemon's words. */
   pull(reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus>;
 
-  /** Makes and starts it. One per pod uid: an existing one that runs is given back, one that has ended is started again or made anew. */
+  /** Makes and starts it. One per pod uid: an existing one that runs is given back, one that has ended is started again or made anew, one on another network is made anew. */
   startSandbox(spec: SandboxSpec): Promise<Sandbox>;
+  /** One that is there, running or not. */
+  sandbox(podUid: string): Promise<Sandbox | undefined>;
   /** Ends everything that shares it and removes it with all containers of the pod. Resolves when all is gone; also when it never was. */
   removePod(podUid: string): Promise<void>;
 
@@ -27,7 +29,7 @@ export interface PodRuntime {
   stopContainer(id: string, graceMs: number): Promise<void>;
   removeContainer(id: string): Promise<void>;
   inspect(id: string): Promise<PodContainer | undefined>;
-  /** All pods of this node that have anything here, running or not: what a new agent adopts. */
+  /** All pods of this node that have anything here, running or not: what a new agent adopts. The node's own sandbox is none of them. */
   pods(): Promise<PodOnRuntime[]>;
   /** Changes as they happen. Not a record: whoever listens also looks at `pods()` now and then. */
   watch(listener: (event: RuntimeEvent) => void): () => void;
@@ -41,6 +43,11 @@ export interface PodRuntime {
   connect(podUid: string, port: number, signal: AbortSignal): Promise<Duplex>;
   /** Used so far; those that have ended are left out. One look at the machine for all. */
   stats(ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>>;
+
+  /** Makes a network of the daemon's, whose sandboxes have addresses of these ranges, unless it is there; one of other ranges is made anew when nothing uses it. */
+  ensureNetwork(name: string, ranges: readonly string[]): Promise<void>;
+  /** Also when there is none. */
+  removeNetwork(name: string): Promise<void>;
 
   /** Lets go of the daemon; everything goes on running. */
   close(): Promise<void>;
@@ -77,11 +84,11 @@ export interface SandboxSpec {
   readonly namespace: string;
   readonly podName: string;
   readonly hostname: string;
-  readonly hostNetwork: boolean;
+  readonly network: SandboxNetwork;
   readonly hostPID: boolean;
   readonly hostIPC: boolean;
   readonly shareProcessNamespace: boolean;
-  /** hostPort 0: not bound on the host. */
+  /** hostPort 0: not bound on the host. Only a network of the daemon's binds them: elsewhere whoever connects the sandbox does. */
   readonly ports: readonly { readonly containerPort: number; readonly protocol: 'TCP' | 'UDP' | 'SCTP'; readonly hostPort: number; readonly hostIP: string }[];
   readonly dns?: { readonly servers: readonly string[]; readonly searches: readonly string[]; readonly options: readonly string[] };
   /** `name:address` lines for /etc/hosts. */
@@ -95,9 +102,22 @@ export interface Sandbox {
   readonly running: boolean;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** Of the pod, one per family; empty on the host's network. They may change when a sandbox is started again. */
+  /** Its process, whose namespaces it has; absent while it does not run, and in lists. */
+  readonly pid?: number;
+  /** As it was made; undefined when that is not known. */
+  readonly network: SandboxNetwork | undefined;
+  /** Of the pod, one per family, also when it has ended; empty on the network of the host or of another sandbox. */
   readonly addresses: readonly string[];
 }
+
+/** Whose containers: the cluster (id of a home) and one node of it. */
+export interface Owner {
+  readonly cluster: string;
+  readonly node: string;
+}
+
+/** In place of a pod's uid: the sandbox of the node itself, where it has a network namespace of its own. */
+export const nodeSandboxUid = ({ cluster, node }: Owner): string => `node.${cluster}.${node}`;
 
 export interface Mount {
   /** Absolute, on the host; it must exist. */

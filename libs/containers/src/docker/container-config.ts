@@ -1,6 +1,6 @@
 import type { ContainerCreateOptions, HostConfig } from 'dockerode';
-import type { ContainerConfig, Mount, SandboxSpec } from '../pod-runtime.ts';
-import { containerLabels, type Owner } from './names.ts';
+import type { ContainerConfig, Mount, SandboxSpec, Owner } from '../pod-runtime.ts';
+import { containerLabels } from './names.ts';
 
 /** What the containers of a pod share beside its network. */
 export type SandboxModes = Pick<SandboxSpec, 'hostPID' | 'hostIPC' | 'shareProcessNamespace'>;

@@ -1,9 +1,9 @@
 import type { ContainerInfo } from 'dockerode';
-import { RuntimeProblem, type ContainerConfig, type PodContainer, type PodOnRuntime } from '../pod-runtime.ts';
+import { nodeSandboxUid, RuntimeProblem, type ContainerConfig, type Owner, type PodContainer, type PodOnRuntime } from '../pod-runtime.ts';
 import { containerConfig, type SandboxModes } from './container-config.ts';
 import { statusOf, type Daemon } from './daemon.ts';
 import { podContainer, sandboxListed } from './inspection.ts';
-import { containerName, isOwnedBy, ownedBy, readLabels, type Owner } from './names.ts';
+import { containerName, isOwnedBy, ownedBy, readLabels } from './names.ts';
 
 /** The application containers of one owner, and the lists of all that is its. */
 export class Containers {
@@ -98,7 +98,7 @@ export class Containers {
   }
 
   async pods(): Promise<PodOnRuntime[]> {
-    const listed = await this.list();
+    const listed = (await this.list()).filter(({ Labels }) => readLabels(Labels).podUid !== nodeSandboxUid(this.#owner));
     const there = new Set(listed.map(({ Id }) => Id));
     for (const id of this.#seen.keys()) if (!there.has(id)) this.#seen.delete(id);
     const pods = new Map<string, { identity: Pick<PodOnRuntime, 'podUid' | 'namespace' | 'podName'>; sandbox?: ContainerInfo; containers: PodContainer[] }>();

@@ -7,6 +7,7 @@ import {
   type ExecSession,
   type ImageStatus,
   type LogOptions,
+  type Owner,
   type PodContainer,
   type PodOnRuntime,
   type PodRuntime,
@@ -21,7 +22,8 @@ import { Daemon, socketPathOf } from './daemon.ts';
 import { RuntimeEvents } from './events.ts';
 import { imageStatus, pullImage } from './images.ts';
 import { containerLogs } from './logs.ts';
-import { readLabels, type Owner } from './names.ts';
+import { readLabels } from './names.ts';
+import { Networks } from './networks.ts';
 import { Sandboxes } from './sandboxes.ts';
 import { attachTo, execIn } from './sessions.ts';
 import { ContainerStatistics } from './stats/container-stats.ts';
@@ -40,6 +42,7 @@ export class DockerPodRuntime implements PodRuntime {
   readonly #daemon: Daemon;
   readonly #sandboxes: Sandboxes;
   readonly #containers: Containers;
+  readonly #networks: Networks;
   readonly #events: RuntimeEvents;
   readonly #connections: PodConnections;
   readonly #statistics: ContainerStatistics;
@@ -50,6 +53,7 @@ export class DockerPodRuntime implements PodRuntime {
     this.#daemon = new Daemon(socketPath ?? socketPathOf(process.env['DOCKER_HOST']));
     this.#sandboxes = new Sandboxes(this.#daemon, owner);
     this.#containers = new Containers(this.#daemon, owner);
+    this.#networks = new Networks(this.#daemon, owner);
     this.#events = new RuntimeEvents(this.#daemon, owner);
     this.#connections = new PodConnections(this.#daemon);
     this.#statistics = new ContainerStatistics(this.#daemon);
@@ -75,6 +79,18 @@ export class DockerPodRuntime implements PodRuntime {
 
   startSandbox(spec: SandboxSpec): Promise<Sandbox> {
     return this.#sandboxes.start(spec);
+  }
+
+  sandbox(podUid: string): Promise<Sandbox | undefined> {
+    return this.#sandboxes.of(podUid);
+  }
+
+  ensureNetwork(name: string, ranges: readonly string[]): Promise<void> {
+    return this.#networks.ensure(name, ranges);
+  }
+
+  removeNetwork(name: string): Promise<void> {
+    return this.#networks.remove(name);
   }
 
   async removePod(podUid: string): Promise<void> {

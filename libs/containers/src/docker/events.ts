@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RuntimeEvent } from '../pod-runtime.ts';
+import type { Owner, RuntimeEvent } from '../pod-runtime.ts';
 import type { Daemon } from './daemon.ts';
 import { jsonLines } from './json-lines.ts';
-import { ownedBy, readLabels, type Owner } from './names.ts';
+import { ownedBy, readLabels } from './names.ts';
 
 /** Between tries to reach a daemon that is away, milliseconds. */
 const retryMs = 500;

@@ -1,6 +1,6 @@
 import type { ContainerInfo, ContainerInspectInfo } from 'dockerode';
-import type { PodContainer, Sandbox } from '../pod-runtime.ts';
-import { readLabels } from './names.ts';
+import type { PodContainer, Sandbox, SandboxNetwork } from '../pod-runtime.ts';
+import { networkOf, readLabels } from './names.ts';
 
 /** The daemon's way to say never. */
 const never = '0001-01-01T00:00:00Z';
@@ -33,7 +33,13 @@ export function podContainer({ Id, Config, Image, Created, State }: ContainerIns
 
 type Networks = Readonly<Record<string, { readonly IPAddress?: string; readonly GlobalIPv6Address?: string }>> | undefined;
 
-const addressesOf = (networks: Networks): string[] =>
+/** Those that it was made with; of one that an earlier release made what the daemon has given it. */
+function addressesOf(network: SandboxNetwork | undefined, networks: Networks): readonly string[] {
+  if (network === undefined) return given(networks);
+  return 'addresses' in network ? network.addresses : [];
+}
+
+const given = (networks: Networks): string[] =>
   Object.values(networks ?? {}).flatMap(({ IPAddress, GlobalIPv6Address }) => [IPAddress, GlobalIPv6Address].filter((address): address is string => address !== undefined && address !== ''));
 
 export const sandboxInspected = ({ Id, Config, Created, State, NetworkSettings }: ContainerInspectInfo): Sandbox => ({
@@ -41,7 +47,9 @@ export const sandboxInspected = ({ Id, Config, Created, State, NetworkSettings }
   podUid: readLabels(Config.Labels).podUid,
   running: State.Running,
   createdAt: Created,
-  addresses: State.Running ? addressesOf(NetworkSettings.Networks) : [],
+  ...(State.Running ? { pid: State.Pid } : {}),
+  network: networkOf(Config.Labels),
+  addresses: addressesOf(networkOf(Config.Labels), NetworkSettings.Networks),
 });
 
 export const sandboxListed = ({ Id, Labels, Created, State, NetworkSettings }: ContainerInfo): Sandbox => ({
@@ -49,5 +57,6 @@ export const sandboxListed = ({ Id, Labels, Created, State, NetworkSettings }: C
   podUid: readLabels(Labels).podUid,
   running: State === 'running',
   createdAt: new Date(Created * 1000).toISOString(),
-  addresses: State === 'running' ? addressesOf(NetworkSettings?.Networks) : [],
+  network: networkOf(Labels),
+  addresses: addressesOf(networkOf(Labels), NetworkSettings?.Networks),
 });

@@ -1,10 +1,4 @@
-import type { ContainerConfig, SandboxSpec } from '../pod-runtime.ts';
-
-/** Whose containers: the cluster (id of a home) and one node of it. Nothing else on the daemon is looked at. */
-export interface Owner {
-  readonly cluster: string;
-  readonly node: string;
-}
+import type { ContainerConfig, Owner, SandboxNetwork, SandboxSpec } from '../pod-runtime.ts';
 
 const label = {
   cluster: 'roundsman.io/cluster',
@@ -12,6 +6,7 @@ const label = {
   attempt: 'roundsman.io/attempt',
   annotations: 'roundsman.io/annotations',
   sharedProcesses: 'roundsman.io/share-process-namespace',
+  network: 'roundsman.io/network',
   type: 'io.kubernetes.docker.type',
   podUid: 'io.kubernetes.pod.uid',
   podName: 'io.kubernetes.pod.name',
@@ -43,7 +38,22 @@ export const sandboxLabels = (owner: Owner, spec: SandboxSpec): Record<string, s
   ...podLabels(owner, spec),
   [label.type]: 'podsandbox',
   [label.sharedProcesses]: String(spec.shareProcessNamespace),
+  [label.network]: JSON.stringify(spec.network),
 });
+
+/** As a filter of the daemon's lists. */
+export const isSandbox = `${label.type}=podsandbox`;
+
+/** Of a sandbox, as it was made. */
+export const networkOf = (labels: Readonly<Record<string, string>>): SandboxNetwork | undefined => {
+  const text = labels[label.network];
+  return text === undefined ? undefined : (JSON.parse(text) as SandboxNetwork);
+};
+
+export const isOfCluster = (labels: Readonly<Record<string, string>>, { cluster }: Pick<Owner, 'cluster'>): boolean => labels[label.cluster] === cluster;
+
+/** On what is no container and belongs to all nodes of a cluster. */
+export const clusterLabels = ({ cluster }: Pick<Owner, 'cluster'>): Record<string, string> => ({ [label.cluster]: cluster });
 
 export const sharesProcesses = (labels: Readonly<Record<string, string>>): boolean => labels[label.sharedProcesses] === 'true';
 

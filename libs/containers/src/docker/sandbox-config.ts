@@ -1,27 +1,29 @@
+import { isIPv4 } from 'node:net';
 import type { ContainerCreateOptions } from 'dockerode';
-import { RuntimeProblem, type SandboxSpec } from '../pod-runtime.ts';
-import { sandboxLabels, type Owner } from './names.ts';
+import { RuntimeProblem, type Owner, type SandboxNetwork, type SandboxSpec } from '../pod-runtime.ts';
+import { sandboxLabels } from './names.ts';
 import { pauseImage } from './pause/pause-image.ts';
 
 /** What the daemon is asked for a pod's sandbox: it holds the pod's network, IPC and published ports. */
 export function sandboxConfig(owner: Owner, spec: SandboxSpec): ContainerCreateOptions {
-  const { hostname, hostNetwork, hostPID, hostIPC, dns, extraHosts, sysctls } = spec;
-  // On the host's network a port is the host's already.
-  const published = hostNetwork ? [] : spec.ports.filter(({ hostPort }) => hostPort > 0);
+  const { hostname, network, hostPID, hostIPC, dns, extraHosts, sysctls } = spec;
+  const published = network.kind === 'docker' ? spec.ports.filter(({ hostPort }) => hostPort > 0) : [];
+  // What the sandbox of a node has, those that join it have: name, hosts and name servers.
+  const joins = network.kind === 'sandbox';
   const bindings: Record<string, { HostIp: string; HostPort: string }[]> = {};
   for (const { containerPort, protocol, hostPort, hostIP } of published) (bindings[portKey(containerPort, protocol)] ??= []).push({ HostIp: hostIP, HostPort: String(hostPort) });
   return {
     Image: pauseImage,
-    Hostname: hostname,
+    ...(joins ? {} : { Hostname: hostname }),
     Labels: sandboxLabels(owner, spec),
     ExposedPorts: Object.fromEntries(Object.keys(bindings).map((key) => [key, {}])),
     HostConfig: {
-      NetworkMode: hostNetwork ? 'host' : 'bridge',
+      NetworkMode: modeOf(network),
       IpcMode: hostIPC ? 'host' : 'shareable',
       PidMode: hostPID ? 'host' : '',
       PortBindings: bindings,
-      ...(dns === undefined ? {} : { Dns: [...dns.servers], DnsSearch: dns.searches.length > 0 ? [...dns.searches] : ['.'], DnsOptions: [...dns.options] }),
-      ExtraHosts: [...extraHosts],
+      ...(dns === undefined || joins ? {} : { Dns: [...dns.servers], DnsSearch: dns.searches.length > 0 ? [...dns.searches] : ['.'], DnsOptions: [...dns.options] }),
+      ExtraHosts: joins ? [] : [...extraHosts],
       Sysctls: { ...sysctls },
       LogConfig: { Type: 'none', Config: {} },
       CpuShares: 2,
@@ -29,8 +31,22 @@ export function sandboxConfig(owner: Owner, spec: SandboxSpec): ContainerCreateO
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
     },
+    ...(network.kind === 'docker' ? { NetworkingConfig: { EndpointsConfig: { [network.network]: { IPAMConfig: fixed(network.addresses) } } } } : {}),
   };
 }
+
+function modeOf(network: SandboxNetwork): string {
+  switch (network.kind) {
+    case 'sandbox':
+      return `container:${network.id}`;
+    case 'docker':
+      return network.network;
+    default:
+      return network.kind;
+  }
+}
+
+const fixed = (addresses: readonly string[]): { IPv4Address?: string; IPv6Address?: string } => Object.assign({}, ...addresses.map((address) => (isIPv4(address) ? { IPv4Address: address } : { IPv6Address: address })));
 
 const portKey = (port: number, protocol: string): string => `${port}/${protocol.toLowerCase()}`;
 

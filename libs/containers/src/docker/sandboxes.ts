@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { RuntimeProblem, type Sandbox, type SandboxSpec } from '../pod-runtime.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { RuntimeProblem, type Owner, type Sandbox, type SandboxSpec } from '../pod-runtime.ts';
 import type { SandboxModes } from './container-config.ts';
 import { statusOf, type Daemon } from './daemon.ts';
 import { sandboxInspected } from './inspection.ts';
-import { isOwnedBy, sandboxName, sharesProcesses, type Owner } from './names.ts';
+import { isOwnedBy, isSandbox, networkOf, ownedBy, sandboxName, sharesProcesses } from './names.ts';
 import { pauseArchive } from './pause/pause-image.ts';
 import { sandboxConfig, sandboxProblem } from './sandbox-config.ts';
 
@@ -27,6 +28,16 @@ export class Sandboxes {
     const { hostPID, hostIPC, shareProcessNamespace } = spec;
     this.#modes.set(sandbox.id, { hostPID, hostIPC, shareProcessNamespace });
     return sandbox;
+  }
+
+  async of(podUid: string): Promise<Sandbox | undefined> {
+    const listed = await this.#daemon.ask('Unavailable', (docker, abortSignal) => docker.listContainers({ all: true, filters: { label: [...ownedBy(this.#owner, podUid), isSandbox] }, abortSignal }));
+    const [found] = listed;
+    if (found === undefined) return undefined;
+    return this.#daemon.ask('NotFound', (docker, abortSignal) => docker.getContainer(found.Id).inspect({ abortSignal })).then(sandboxInspected, (error: unknown) => {
+      if (statusOf(error) !== 404) throw error;
+      return undefined;
+    });
   }
 
   async modesOf(sandboxId: string): Promise<SandboxModes> {
@@ -77,13 +88,16 @@ export class Sandboxes {
     const name = sandboxName(spec);
     const inspected = await this.#daemon.ask('Sandbox', (docker, abortSignal) => docker.getContainer(name).inspect({ abortSignal }));
     if (!isOwnedBy(inspected.Config.Labels, this.#owner)) throw new RuntimeProblem('Sandbox', `the container ${name} belongs to another node or cluster on this Docker daemon`);
-    if (inspected.State.Running) return sandboxInspected(inspected);
-    try {
-      return await this.#run(inspected.Id, spec);
-    } catch (error) {
-      if ((error as RuntimeProblem).code !== 'Sandbox') throw error;
+    if (!isDeepStrictEqual(networkOf(inspected.Config.Labels), spec.network)) await this.#remove(inspected.Id);
+    else if (inspected.State.Running) return sandboxInspected(inspected);
+    else {
+      try {
+        return await this.#run(inspected.Id, spec);
+      } catch (error) {
+        if ((error as RuntimeProblem).code !== 'Sandbox') throw error;
+      }
     }
-    // What it left on the machine may be the reason: a new one gets new files and a new network.
+    // On another network, or what it left on the machine may be the reason: a new one gets new files and a new network.
     const id = await this.#create(spec);
     if (id === undefined) throw new RuntimeProblem('Sandbox', `the container ${name} can neither be started nor made anew`);
     return this.#run(id, spec);

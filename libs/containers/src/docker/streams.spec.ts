@@ -197,7 +197,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
     it('goes to this machine for a pod on its network', async () => {
       const server = createServer((socket) => socket.end('from the host')).listen(0, '127.0.0.1');
       await once(server, 'listening');
-      const [spec] = await lab.pod({ hostNetwork: true });
+      const [spec] = await lab.pod({ network: { kind: 'host' } });
       const socket = await lab.runtime.connect(spec.podUid, (server.address() as { port: number }).port, never);
       expect(await text(socket)).toBe('from the host');
       server.close();

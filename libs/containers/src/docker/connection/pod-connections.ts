@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { RuntimeProblem } from '../../pod-runtime.ts';
 import type { Daemon } from '../daemon.ts';
+import { sandboxInspected } from '../inspection.ts';
 import { Dialer } from './dialer.ts';
 
 /**
@@ -21,14 +22,15 @@ export class PodConnections {
   }
 
   async connect(sandboxId: string, port: number, signal: AbortSignal): Promise<Socket> {
-    const { State, HostConfig, NetworkSettings } = await this.#daemon.ask('NotFound', (docker) => docker.getContainer(sandboxId).inspect());
+    const inspected = await this.#daemon.ask('NotFound', (docker) => docker.getContainer(sandboxId).inspect());
+    const { State, HostConfig } = inspected;
     if (!State.Running) throw new RuntimeProblem('NotFound', 'the pod has ended');
     try {
       const socket = await this.#open(port, {
         sandboxId,
         pid: State.Pid,
         hostNetwork: HostConfig.NetworkMode === 'host',
-        address: Object.values(NetworkSettings.Networks).find(({ IPAddress }) => IPAddress !== '')?.IPAddress,
+        address: sandboxInspected(inspected).addresses[0],
       });
       return addAbortSignal(signal, socket);
     } catch (error) {

@@ -1,8 +1,10 @@
 import { text } from 'node:stream/consumers';
 import { eventually, startDocker, testImages, type DockerOptions, type TestDocker } from '@roundsman/testkit';
-import type { ContainerConfig, LogOptions, PodContainer, Sandbox, SandboxSpec } from '../../pod-runtime.ts';
+import type { ContainerConfig, LogOptions, PodContainer, Sandbox, SandboxNetwork, SandboxSpec } from '../../pod-runtime.ts';
 import { DockerPodRuntime } from '../docker-pod-runtime.ts';
 import { containerOf, sandboxOf } from './pods.ts';
+
+const networkName = 'lab';
 
 /** A signal that never comes. */
 export const never: AbortSignal = new AbortController().signal;
@@ -11,6 +13,8 @@ export const never: AbortSignal = new AbortController().signal;
 export class PodLab {
   readonly docker: TestDocker;
   readonly runtime: DockerPodRuntime;
+  /** Apart from those that daemons of tests have. */
+  readonly range = `10.${Math.floor(Math.random() * 60) + 140}.${Math.floor(Math.random() * 254) + 1}.0/24`;
 
   private constructor(docker: TestDocker) {
     this.docker = docker;
@@ -24,12 +28,20 @@ export class PodLab {
   }
 
   async stop(): Promise<void> {
+    for (const { podUid } of await this.runtime.pods()) await this.runtime.removePod(podUid);
+    await this.runtime.removeNetwork(networkName);
     await this.runtime.close();
     await this.docker.stop();
   }
 
   runtimeOf(node: string): DockerPodRuntime {
     return new DockerPodRuntime({ cluster: 'home', node, socketPath: this.docker.socket });
+  }
+
+  /** A network of the daemon's, with the address of this number on it. */
+  async network(number: number): Promise<Extract<SandboxNetwork, { kind: 'docker' }>> {
+    await this.runtime.ensureNetwork(networkName, [this.range]);
+    return { kind: 'docker', network: networkName, addresses: [this.range.replace('0/24', String(number))] };
   }
 
   async pod(more: Partial<SandboxSpec> = {}): Promise<[SandboxSpec, Sandbox]> {

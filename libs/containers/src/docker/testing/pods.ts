@@ -7,7 +7,7 @@ export const sandboxOf = (more: Partial<SandboxSpec> = {}): SandboxSpec => ({
   namespace: 'default',
   podName: 'web',
   hostname: 'web',
-  hostNetwork: false,
+  network: { kind: 'none', addresses: [] },
   hostPID: false,
   hostIPC: false,
   shareProcessNamespace: false,
