@@ -32,6 +32,10 @@ export type { ControllerRevision } from './kinds/controllerrevision.ts';
 export type { Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec } from './kinds/job/schema.ts';
 export type { CronJob, CronJobSpec, CronJobStatus } from './kinds/cronjob/schema.ts';
 export type { PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus } from './kinds/poddisruptionbudget/schema.ts';
+export type { MetricIdentifier, MetricSpec, MetricStatus, MetricTarget, MetricValue, ObjectReference } from './kinds/horizontalpodautoscaler/metric.ts';
+export type {
+  HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerSpec, HorizontalPodAutoscalerStatus, ScalingBehavior, ScalingPolicy, ScalingRules,
+} from './kinds/horizontalpodautoscaler/schema.ts';
 export type { PriorityClass } from './kinds/priorityclass/schema.ts';
 export type { Service, ServicePort, ServiceSpec, ServiceStatus } from './kinds/service/schema.ts';
 export type { EndpointAddress, Endpoints, EndpointSubset } from './kinds/endpoints/schema.ts';

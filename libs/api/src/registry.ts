@@ -9,6 +9,7 @@ import { dns } from './kinds/dns.ts';
 import { endpoints } from './kinds/endpoints.ts';
 import { endpointSlice } from './kinds/endpointslice.ts';
 import { event } from './kinds/event.ts';
+import { horizontalPodAutoscaler } from './kinds/horizontalpodautoscaler.ts';
 import { ingress } from './kinds/ingress.ts';
 import { ingressClass } from './kinds/ingressclass.ts';
 import { job } from './kinds/job.ts';
@@ -37,7 +38,7 @@ export const kinds: readonly Kind[] = [
   namespace, node, pod, configMap, secret, serviceAccount, event,
   deployment, replicaSet, statefulSet, daemonSet, controllerRevision,
   service, endpoints, endpointSlice, ingress, ingressClass, dns,
-  job, cronJob, podDisruptionBudget, priorityClass, lease, nodeMetrics, podMetrics,
+  job, cronJob, podDisruptionBudget, priorityClass, lease, horizontalPodAutoscaler, nodeMetrics, podMetrics,
 ];
 
 /** By stored-resource key: `configmaps`, `netreaches.roundsman.io`. */

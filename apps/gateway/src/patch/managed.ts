@@ -95,7 +95,9 @@ export function recordUpdate(live: JsonObject | undefined, next: JsonObject, wri
   const changed = new Set([...after].filter((path) => !before.has(path) || !isDeepStrictEqual(valueAt(live, stepsOf(path)), valueAt(next, stepsOf(path)))));
   const mine = managers.find((entry) => isSame(entry, writer, 'Update'));
   for (const entry of managers) {
-    entry.fields = new Set([...entry.fields].filter((path) => (entry === mine || !changed.has(path)) && (after.has(path) || valueAt(next, stepsOf(path)) !== undefined)));
+    // What an entry of another version owns may have no place in this one; it is there all the same.
+    const isThere = (path: string): boolean => entry.apiVersion !== writer.apiVersion || after.has(path) || valueAt(next, stepsOf(path)) !== undefined;
+    entry.fields = new Set([...entry.fields].filter((path) => (entry === mine || !changed.has(path)) && isThere(path)));
   }
   if (changed.size > 0) {
     const time = timeOf(writer.now);

@@ -1,3 +1,4 @@
+import { autoscalingMessages } from './messages/autoscaling.ts';
 import { claimMessages } from './messages/claim.ts';
 import { clusterMessages } from './messages/cluster.ts';
 import { metaMessages } from './messages/meta.ts';
@@ -30,6 +31,7 @@ export const messages = {
   ...volumeMessages,
   ...claimMessages,
   ...workloadMessages,
+  ...autoscalingMessages,
   ...reviewMessages,
 } satisfies MessageRows;
 
@@ -56,6 +58,8 @@ export const bodies = {
   'scheduling.k8s.io/v1 PriorityClass': 'PriorityClass',
   'coordination.k8s.io/v1 Lease': 'Lease',
   'autoscaling/v1 Scale': 'Scale',
+  'autoscaling/v1 HorizontalPodAutoscaler': 'HorizontalPodAutoscalerV1',
+  'autoscaling/v2 HorizontalPodAutoscaler': 'HorizontalPodAutoscaler',
   'authorization.k8s.io/v1 SelfSubjectAccessReview': 'SelfSubjectAccessReview',
   'authorization.k8s.io/v1 SelfSubjectRulesReview': 'SelfSubjectRulesReview',
   'authentication.k8s.io/v1 SelfSubjectReview': 'SelfSubjectReview',

@@ -29,17 +29,18 @@ export class Catalogue {
   }
 }
 
-/** Stored kinds, and with `kdoctorNamespace` the kdoctor.io view of the tasks in that namespace. */
+/** Stored kinds, their views, and with `kdoctorNamespace` those that show one namespace: the kdoctor.io view of the tasks. */
 export function storedResources(store: Store, feed: ChangeFeed, kdoctorNamespace: string | undefined): Served[] {
   const served = (kind: Kind, stored: Stored): Served => ({ kind, stored, verbs: allVerbs, reader: new StoredReader(store, feed, stored) });
   const own = storedKinds.map((kind) => served(kind, { kind }));
-  if (kdoctorNamespace === undefined) return own;
+  const shown = views.filter(({ namespaced }) => namespaced || kdoctorNamespace !== undefined);
   return [
     ...own,
-    ...views.map((view) => {
+    ...shown.map((view) => {
       const kind = kindByResource.get(view.resource) as Kind;
-      // The stored kinds have the short names; kubectl would warn about the second at every use.
-      return served({ ...view, shortNames: [] }, { kind, view: { apiVersion: apiVersionOf(view), namespace: kdoctorNamespace, fromStored: view.toView } });
+      const stored = { kind, view: { apiVersion: apiVersionOf(view), ...(view.namespaced ? {} : { namespace: kdoctorNamespace as string }), fromStored: view.toView } };
+      // Of another group the stored kinds have the short names; kubectl would warn about the second at every use.
+      return served(view.group === kind.group ? view : { ...view, shortNames: [] }, stored);
     }),
   ];
 }

@@ -52,7 +52,7 @@ export class ResourceHandler {
   }
 
   /** Methods that a path answers, and the verbs behind each. */
-  #allowed({ verbs, stored }: Served, { name, subresource, namespace }: ResourcePath): { method: string; verbs: Verb[] }[] {
+  #allowed({ kind, verbs, stored }: Served, { name, subresource, namespace }: ResourcePath): { method: string; verbs: Verb[] }[] {
     const has = (...wanted: Verb[]): Verb[] => wanted.filter((verb) => verbs.includes(verb));
     let table: { method: string; verbs: Verb[] }[];
     if (subresource === 'run' || subresource === 'cancel') table = [{ method: 'POST', verbs: has('create') }];
@@ -61,8 +61,8 @@ export class ResourceHandler {
       if (subresource === undefined) table.push({ method: 'DELETE', verbs: has('delete') });
     } else {
       table = [{ method: 'GET', verbs: has('list', 'watch') }];
-      if (!stored || stored.view !== undefined || !stored.kind.namespaced || namespace !== undefined) table.push({ method: 'POST', verbs: has('create') });
-      if (!stored || stored.view !== undefined || !stored.kind.namespaced || namespace !== undefined) table.push({ method: 'DELETE', verbs: has('deletecollection') });
+      if (!stored || !kind.namespaced || namespace !== undefined) table.push({ method: 'POST', verbs: has('create') });
+      if (!stored || !kind.namespaced || namespace !== undefined) table.push({ method: 'DELETE', verbs: has('deletecollection') });
     }
     return table.filter((row) => row.verbs.length > 0);
   }

@@ -61,8 +61,8 @@ export interface Served {
 /** Storage of a written kind; a view stores in another shape, and a cluster-scoped view in one namespace. */
 export interface Stored {
   readonly kind: Kind;
-  /** Given for views: its shape, the API version to tell intake, and the namespace its objects live in. */
-  readonly view?: { readonly apiVersion: string; readonly namespace: string; readonly fromStored: (object: KubeObject) => KubeObject };
+  /** Given for views: its shape, the API version to tell intake, and for a cluster-scoped one the namespace its objects live in. */
+  readonly view?: { readonly apiVersion: string; readonly namespace?: string; readonly fromStored: (object: KubeObject) => KubeObject };
 }
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';

@@ -18,7 +18,11 @@ const context = { get: () => undefined, list: () => [], limits: { maxQpsPerRunne
 /** What schema and rules have against it, as `field: message`; on update only what is wrong beside the old one. */
 export function causesOf({ resource, body }: Shape, old?: Shape): string[] {
   const kind = kindByResource.get(resource)!;
-  const read = (given: Record<string, unknown>): KubeObject => decode(kind, structuredClone(given), 'Strict').object;
+  const read = (given: Record<string, unknown>): KubeObject => {
+    const body = structuredClone(given);
+    kind.prepare?.(body, undefined);
+    return decode(kind, body, 'Strict').object;
+  };
   const admission: AdmissionContext = old === undefined ? context : { ...context, old: read(old.body) };
   try {
     return (kind.validate?.(read(body), admission).causes ?? []).map(({ field, message }) => `${field}: ${message}`);

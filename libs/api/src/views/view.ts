@@ -3,8 +3,8 @@ import type { KubeObject } from '../meta.ts';
 import type { FieldValidation } from '../validation/decode.ts';
 
 /**
- * Another API group's face of a stored kind: same objects, other names and fields. Its own `schema` says which fields the
- * group knows; ours beyond them are hidden when it is read and kept when it is written.
+ * Another API group's or version's face of a stored kind: same objects, other names and fields. Its own `schema` says which fields it
+ * knows; ours beyond them are hidden when it is read and kept when it is written. One that is cluster-scoped shows the objects of one namespace.
  */
 export interface View extends Kind {
   /** Stored-resource key of the objects behind it. */

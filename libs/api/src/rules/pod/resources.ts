@@ -31,12 +31,16 @@ export function resourceCauses({ limits = {}, requests = {} }: ResourceRequireme
   return causes;
 }
 
-function amountCauses(name: string, amount: string, field: string): Cause[] {
+/** What is wrong with the name of a resource of containers. */
+export function containerResourceCauses(name: string, field: string): Cause[] {
   const problem = qualifiedNameProblem(name);
-  const causes: Cause[] = problem === undefined ? [] : [invalidValue(field, name, problem)];
-  if (problem === undefined && !isDomained(name) && !standard.has(name) && !isHugePages(name)) {
-    causes.push(invalidValue(field, name, 'must be a standard resource type or fully qualified'), invalidValue(field, name, 'must be a standard resource for containers'));
-  }
+  if (problem !== undefined) return [invalidValue(field, name, problem)];
+  if (isDomained(name) || standard.has(name) || isHugePages(name)) return [];
+  return [invalidValue(field, name, 'must be a standard resource type or fully qualified'), invalidValue(field, name, 'must be a standard resource for containers')];
+}
+
+function amountCauses(name: string, amount: string, field: string): Cause[] {
+  const causes = containerResourceCauses(name, field);
   if (amount.startsWith('-')) causes.push(invalidValue(field, amount, 'must be greater than or equal to 0'));
   if (isDomained(name) && !Number.isInteger(parseQuantity(amount))) causes.push(invalidValue(field, amount, 'must be an integer'));
   return causes;
