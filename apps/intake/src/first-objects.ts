@@ -1,18 +1,66 @@
-import { builtInNamespaces, systemPriorities } from '@roundsman/api';
+import { builtInNamespaces, clusterNetworkConfigMap, defaultIngressClassAnnotation, systemPriorities, systemServices, type ClusterNetwork } from '@roundsman/api';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
+
+interface FirstObject {
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly object: Record<string, unknown>;
+}
 
 const descriptions: Readonly<Record<string, string>> = {
   'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
   'system-cluster-critical': 'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
 };
 
-/** Makes the namespaces and priority classes that every cluster has, where they are missing. */
-export async function ensureFirstObjects(state: State, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {
-  const first = [
-    ...builtInNamespaces.map((name) => ({ resource: 'namespaces', name, object: { metadata: { name } } })),
-    ...Object.entries(systemPriorities).map(([name, value]) => ({ resource: 'priorityclasses.scheduling.k8s.io', name, object: { metadata: { name }, value, description: descriptions[name] } })),
-  ];
-  const missing = first.filter(({ resource, name }) => state.get(resource, undefined, name) === undefined);
-  await Promise.all(missing.map((one) => submit({ operation: 'create', fieldValidation: 'Strict', dryRun: false, user: 'system:roundsman:intake', ...one })));
+const system = systemServices.namespace;
+const dnsName = systemServices.dns;
+const ingressName = systemServices.ingress;
+
+/** The cluster's own Services: their endpoints are the nodes that say where they answer (`controllers`). */
+const systemObjects = ({ dnsAddresses }: ClusterNetwork): FirstObject[] => [
+  {
+    resource: 'services',
+    namespace: system,
+    name: dnsName,
+    object: {
+      metadata: { name: dnsName, labels: { 'k8s-app': dnsName, 'kubernetes.io/name': dnsName } },
+      spec: {
+        clusterIP: dnsAddresses[0],
+        clusterIPs: dnsAddresses,
+        ipFamilyPolicy: dnsAddresses.length > 1 ? 'RequireDualStack' : 'SingleStack',
+        // No node depends on another for names.
+        internalTrafficPolicy: 'Local',
+        ports: [{ name: 'dns', port: 53, protocol: 'UDP' }, { name: 'dns-tcp', port: 53, protocol: 'TCP' }],
+      },
+    },
+  },
+  {
+    resource: 'services',
+    namespace: system,
+    name: ingressName,
+    object: {
+      metadata: { name: ingressName, labels: { 'app.kubernetes.io/name': ingressName } },
+      spec: { type: 'LoadBalancer', ipFamilyPolicy: 'PreferDualStack', ports: [{ name: 'http', port: 80 }, { name: 'https', port: 443 }] },
+    },
+  },
+  {
+    resource: 'ingressclasses.networking.k8s.io',
+    name: 'roundsman',
+    object: { metadata: { name: 'roundsman', annotations: { [defaultIngressClassAnnotation]: 'true' } }, spec: { controller: 'roundsman.io/ingress' } },
+  },
+];
+
+const namespaces: FirstObject[] = builtInNamespaces.map((name) => ({ resource: 'namespaces', name, object: { metadata: { name } } }));
+const priorities: FirstObject[] = Object.entries(systemPriorities).map(([name, value]) => ({ resource: 'priorityclasses.scheduling.k8s.io', name, object: { metadata: { name }, value, description: descriptions[name] } }));
+
+/** Makes what every cluster has, where it is missing, and writes down the addresses of the cluster. */
+export async function ensureFirstObjects(state: State, network: ClusterNetwork, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {
+  const write = (operation: 'create' | 'update', one: FirstObject): Promise<unknown> => submit({ operation, fieldValidation: 'Strict', dryRun: false, user: 'system:roundsman:intake', ...one });
+  const missing = [...namespaces, ...priorities, ...systemObjects(network)].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
+  const { namespace, name, key } = clusterNetworkConfigMap;
+  const known = state.get('configmaps', namespace, name);
+  const addresses: FirstObject = { resource: 'configmaps', namespace, name, object: { metadata: { name, namespace }, data: { [key]: JSON.stringify(network, undefined, 2) } } };
+  await Promise.all([...missing.map((one) => write('create', one)), write(known === undefined ? 'create' : 'update', addresses)]);
 }

@@ -63,7 +63,7 @@ async function startProcess(wait: boolean): Promise<ChildProcess> {
 }
 
 /** Objects that are there from the start: namespaces and the priorities of the system. */
-const first = builtInNamespaces.length + 2;
+const first = builtInNamespaces.length + 6;
 const resource = 'netreaches.roundsman.io';
 const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, { user: 'system:roundsman:tester', ...request }) as never;
 const create = (name: string, more: Partial<Write> = {}) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more });

@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { compilePolicy } from '@roundsman/api';
-import type { ServiceContext } from '@roundsman/service';
+import { SettingsError, type ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Leadership, type Store } from '@roundsman/store';
 import { Term } from './leader.ts';
 import { IntakeMetrics } from './metrics.ts';
@@ -33,6 +33,7 @@ export class Intake implements OnApplicationBootstrap, OnApplicationShutdown {
       metrics: new IntakeMetrics(metrics),
       limits: limitsOf(config),
       policy: compilePolicy(policySettingsOf(config)),
+      network: config,
       keep: { changes: config.keepChanges, ageMs: config.keepChangesMinutes * 60_000 },
     };
     this.#running = this.#run(databaseUrl!, ports);
@@ -64,8 +65,10 @@ export class Intake implements OnApplicationBootstrap, OnApplicationShutdown {
         log.info({ why }, signal.aborted ? 'stopping' : 'no longer leading');
         await term.end();
       } catch (error) {
-        this.#note(`cannot lead: ${(error as Error).message}`);
         await leadership.release();
+        // At the start whoever set it is there to read it; later another one may lead.
+        if (error instanceof SettingsError) this.#ledOnce.reject(error);
+        this.#note(`cannot lead: ${(error as Error).message}`);
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }

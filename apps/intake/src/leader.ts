@@ -1,4 +1,4 @@
-import { ApiError, type KubeObject, type Limits, type Policy } from '@roundsman/api';
+import { ApiError, systemServices, type ClusterNetwork, type KubeObject, type Limits, type Policy, type Service } from '@roundsman/api';
 import { messages, type Bus, type Change, type Subscription } from '@roundsman/bus';
 import { commitChanges, loadState, trimHistory, type KeepHistory, type Leadership, type Store } from '@roundsman/store';
 import type { Logger } from 'pino';
@@ -9,6 +9,9 @@ import { ensureFirstObjects } from './first-objects.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { IntakeMetrics } from './metrics.ts';
 import { NamespaceSweep } from './namespaces.ts';
+import { NetworkAnnouncer } from './network/announcer.ts';
+import { checkGivenOut } from './network/given-out.ts';
+import { clusterNetworkOf, type NetworkSettings } from './network/settings.ts';
 import { Nodes } from './nodes.ts';
 import { State } from './state.ts';
 import { isRoutine } from './users.ts';
@@ -22,6 +25,7 @@ export interface LeaderPorts {
   readonly limits: Limits;
   readonly policy: Policy;
   readonly keep: KeepHistory;
+  readonly network: NetworkSettings;
 }
 
 /** A transaction that takes longer is given up, and with it the leadership: its outcome is unknown. */
@@ -31,6 +35,12 @@ const beaconMs = 1_000;
 const beaconRepeats = 3;
 const trimMs = 30_000;
 
+/** The cluster's DNS keeps the addresses that it has. */
+function networkOf(state: State, settings: NetworkSettings): ClusterNetwork {
+  const { clusterIPs = [] } = (state.get('services', systemServices.namespace, systemServices.dns) as Service | undefined)?.spec ?? {};
+  return clusterNetworkOf(settings, clusterIPs.length === 0 || clusterIPs[0] === 'None' ? undefined : clusterIPs);
+}
+
 /** One term as the only writer: loads the state, serves until the session is lost or `stop` is called. */
 export class Term {
   readonly #ports: LeaderPorts;
@@ -39,6 +49,7 @@ export class Term {
   readonly #group: GroupCommit;
   readonly #sweep: NamespaceSweep;
   readonly #nodes: Nodes;
+  readonly #network: NetworkAnnouncer;
   readonly #admitted = (...[resource, namespace, name]: Parameters<State['admitted']>): KubeObject | undefined => this.#state.admitted(resource, namespace, name);
   readonly #list = (resource: string): KubeObject[] => this.#state.list(resource);
   readonly #broken = Promise.withResolvers<string>();
@@ -48,9 +59,11 @@ export class Term {
   /** Rejects when the state cannot be read or the first objects cannot be written. */
   static async begin(leadership: Leadership, ports: LeaderPorts): Promise<Term> {
     const state = new State(await loadState(leadership.client));
-    const term = new Term(leadership, state, ports);
+    const network = networkOf(state, ports.network);
+    checkGivenOut(network, { services: state.list('services'), nodes: state.list('nodes') });
+    const term = new Term(leadership, state, network, ports);
     try {
-      await ensureFirstObjects(state, (write) => term.#group.submit(write));
+      await ensureFirstObjects(state, network, (write) => term.#group.submit(write));
       await term.#open();
     } catch (error) {
       // Endpoints of a term that never was must not answer beside those of the next one.
@@ -60,7 +73,7 @@ export class Term {
     return term;
   }
 
-  private constructor(leadership: Leadership, state: State, ports: LeaderPorts) {
+  private constructor(leadership: Leadership, state: State, network: ClusterNetwork, ports: LeaderPorts) {
     this.#leadership = leadership;
     this.#state = state;
     this.#ports = ports;
@@ -73,6 +86,7 @@ export class Term {
     });
     this.#sweep = new NamespaceSweep(state, (write) => this.#group.submit(write), ports.log);
     this.#nodes = new Nodes(state, ports.bus, ports.log);
+    this.#network = new NetworkAnnouncer(state, network, ports.bus, ports.log);
     void leadership.lost.then((why) => {
       void this.#group.close(`this intake is no longer the leader: ${why}`);
       this.#broken.resolve(why);
@@ -86,7 +100,7 @@ export class Term {
 
   async #open(): Promise<void> {
     const { bus, metrics, log } = this.#ports;
-    const ports = { state: this.#state, store: this.#ports.store, group: this.#group, nodes: this.#nodes, view: () => this.#view(), leading: () => this.#leadership.held };
+    const ports = { state: this.#state, store: this.#ports.store, group: this.#group, nodes: this.#nodes, network: this.#network, view: () => this.#view(), leading: () => this.#leadership.held };
     this.#service = await bus.serve({ name: 'intake', version: '1.0.0', description: 'Admits, commits and announces every write of an object' }, endpointsOf(ports));
     metrics.leading(this.#state);
     log.info({ version: this.#state.head, objects: this.#state.counts().reduce((sum, [, count]) => sum + count, 0) }, 'leading');
@@ -128,6 +142,7 @@ export class Term {
     }
     metrics.committed(changes.length, tookMs);
     this.#nodes.committed(changes);
+    this.#network.committed(changes);
     this.#sweep.committed(changes);
   }
 
