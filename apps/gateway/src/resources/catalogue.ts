@@ -3,6 +3,7 @@ import type { Bus } from '@roundsman/bus';
 import type { ChangeFeed } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import type { Reports } from '@roundsman/reports';
+import { NodeStats } from '@roundsman/usage';
 import { KdoctorReports, kdoctorReportKind } from './kdoctor-reports.ts';
 import type { Reader, Served, Stored, Verb } from './reader.ts';
 import type { ReportFeed } from './report-feed.ts';
@@ -58,7 +59,7 @@ export function reportResources(reports: Reports, tasks: Tasks, feed: ReportFeed
 /** What nodes and pods use, asked of the agents (metrics.k8s.io). */
 export function usageResources(bus: Bus, stored: readonly Served[]): Served[] {
   const reader = (plural: string): Reader => (stored.find(({ kind }) => kind.group === '' && kind.plural === plural) as Served).reader;
-  const usage = new Usage(bus, reader('nodes'), reader('pods'));
+  const usage = new Usage(new NodeStats(bus), reader('nodes'), reader('pods'));
   const kind = (plural: string): Kind => kindByResource.get(`${plural}.metrics.k8s.io`) as Kind;
   return [
     { kind: kind('nodes'), reader: new NodeUsage(usage), verbs: ['get', 'list'] },
