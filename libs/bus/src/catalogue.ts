@@ -212,6 +212,8 @@ export const messages = {
     z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), version: z.number().int().positive(), previous: z.number().int().nonnegative(), resource, object: objectSchema }),
     { checkedBySender: true, shared: true },
   ),
+  /** A Secret that holds a certificate has changed: ingress proxies ask for theirs anew. It says nothing of the Secret. */
+  ingressSecretsChange: core(`${prefix}.network.secrets`, z.object({ version: z.number().int().positive() })),
   nodeCancel: core(`${prefix}.node.{node}.cancel`, z.object({ taskUid: z.string(), round: z.number().int().optional(), reason: z.string() })),
 
   dlq: stream(

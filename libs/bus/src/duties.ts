@@ -31,8 +31,8 @@ export interface Duties {
   readonly operates?: boolean;
 }
 
-const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeStats, pipeOpen, networkState, networkChange, ingressSecrets } = messages as unknown as Record<
-  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod' | 'networkChange',
+const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeStats, pipeOpen, networkState, networkChange, ingressSecrets, ingressSecretsChange } = messages as unknown as Record<
+  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod' | 'networkChange' | 'ingressSecretsChange',
   AnyCore
 > &
   Record<'work' | 'result' | 'report', AnyStream> &
@@ -44,7 +44,7 @@ const reads = [get, list, changes] as const;
 
 /** Who sends and who handles what: the one table from which all permissions follow. */
 const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
-  intake: () => ({ publishes: [...watches, nodePod, networkChange], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials, networkState, ingressSecrets] }),
+  intake: () => ({ publishes: [...watches, nodePod, networkChange, ingressSecretsChange], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials, networkState, ingressSecrets] }),
   gateway: () => ({ requests: [write, nodeStats, pipeOpen], pipes: { opens: true }, subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
     requests: [write],
@@ -85,7 +85,7 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     consumes: [{ message: work, durable: runnerDurable(runner), create: false }],
   }),
   // One per machine that lets HTTP in: it forwards, and answers nobody on the bus.
-  ingress: () => ({ subscribes: [networkChange], requests: [networkState, ingressSecrets] }),
+  ingress: () => ({ subscribes: [networkChange, ingressSecretsChange], requests: [networkState, ingressSecrets] }),
   operator: () => ({ operates: true, requests: [...reads, committed] }),
 };
 

@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { eventually, startNats } from '@roundsman/testkit';
 import type { TestNats } from '@roundsman/testkit';
 import {
-  agentIdentity, endpoint, ensureRunnerConsumer, ensureStreams, messages, removeRunnerConsumer, runnerConsumeOptions, runnerIdentity, serviceIdentity, serviceRoles, sweepDeadLetters,
+  agentIdentity, endpoint, ensureRunnerConsumer, ingressIdentity, ensureStreams, messages, removeRunnerConsumer, runnerConsumeOptions, runnerIdentity, serviceIdentity, serviceRoles, sweepDeadLetters,
 } from './index.ts';
 import type { Bus, Identity } from './index.ts';
 import { permissionsOf } from './permissions.ts';
@@ -16,98 +16,104 @@ const identities: Identity[] = [
   agentIdentity('n.2'),
   runnerIdentity('r.1', 'n.1'),
   runnerIdentity('r.2', 'n.2'),
+  ingressIdentity('n.1'),
 ];
-const columns = ['intake', 'gateway', 'scheduler', 'controllers', 'reporter', 'operator', 'agent-n.1', 'runner-r.1'];
+const columns = ['intake', 'gateway', 'scheduler', 'controllers', 'reporter', 'operator', 'agent-n.1', 'runner-r.1', 'ingress-n.1'];
 
 /**
  * Written by hand, not derived: who may publish (p) and subscribe (s) where. `n_1` and `r_1` are the agent's and runner's
  * own, `n_2` and `r_2` those of others.
  */
 const matrix = `
-subject                                        intake gateway scheduler controllers reporter operator agent runner
-rounds.v1.change.nodes.-.n_1                   p      s       s         s           s        s        -     -
-rounds.v1.change-head                          p      s       s         s           s        s        -     -
-rounds.v1.work.r_1.netreach.u.1                -      -       p         -           -        s        -     -
-rounds.v1.work.r_2.netreach.u.1                -      -       p         -           -        s        -     -
-rounds.v1.result.r_1.netreach.u.1              -      -       -         -           -        s        -     p
-rounds.v1.result.r_2.netreach.u.1              -      -       -         -           -        s        -     -
-rounds.v1.report.netreach.default.t            -      s       -         -           p        s        -     -
-rounds.v1.live.netreach.default.t.n_1          -      s       -         -           -        s        -     p
-rounds.v1.live.netreach.default.t.n_2          -      s       -         -           -        s        -     -
-rounds.v1.beat.n_1                             -      -       -         s           -        s        p     -
-rounds.v1.beat.n_2                             -      -       -         s           -        s        -     -
-rounds.v1.beat.n_1.r_1                         -      -       s         s           s        s        -     p
-rounds.v1.beat.n_1.r_2                         -      -       s         s           s        s        -     -
-rounds.v1.beat.n_2.r_1                         -      -       s         s           s        s        -     -
-rounds.v1.node.n_1.cancel                      -      -       p         -           -        s        -     s
-rounds.v1.node.n_2.cancel                      -      -       p         -           -        s        -     -
-rounds.v1.node.n_1.pod                         p      -       -         -           -        s        s     -
-rounds.v1.node.n_1.stats                       -      p       -         -           -        s        s     -
-rounds.v1.node.n_1.pipe                        -      p       -         -           -        -        s     -
-rounds.v1.pipe.n_1.session.up                  -      p       -         -           -        -        s     -
-rounds.v1.pipe.n_1.session.down                -      s       -         -           -        -        p     -
-rounds.v1.node.n_2.pod                         p      -       -         -           -        s        -     -
-rounds.v1.node.n_2.stats                       -      p       -         -           -        s        -     -
-rounds.v1.node.n_2.pipe                        -      p       -         -           -        -        -     -
-rounds.v1.pipe.n_2.session.up                  -      p       -         -           -        -        -     -
-rounds.v1.pipe.n_2.session.down                -      s       -         -           -        -        -     -
-rounds.v1.dlq.WORK.runner-r_1.invalid          -      -       p         -           p        s        -     p
-rounds.v1.dlq.WORK.runner-r_2.invalid          -      -       p         -           p        s        -     -
-rounds.v1.dlq.RESULT.reporter.invalid          -      -       p         -           p        s        -     -
-rounds.v1.dlq.REPORT.x.invalid                 -      -       -         -           -        s        -     -
-rounds.v1.svc.intake.write                     s      p       p         p           p        -        -     -
-rounds.v1.svc.intake.get                       s      -       -         -           -        p        -     -
-rounds.v1.svc.intake.list                      s      -       -         -           -        p        -     -
-rounds.v1.svc.intake.changes                   s      -       -         -           -        p        -     -
-rounds.v1.svc.intake.node-pods.n_1             s      -       -         -           -        -        p     -
-rounds.v1.svc.intake.node-pods.n_2             s      -       -         -           -        -        -     -
-rounds.v1.svc.intake.node-write.n_1            s      -       -         -           -        -        p     -
-rounds.v1.svc.intake.node-write.n_2            s      -       -         -           -        -        -     -
-rounds.v1.svc.intake.node-materials.n_1        s      -       -         -           -        -        p     -
-rounds.v1.svc.intake.node-materials.n_2        s      -       -         -           -        -        -     -
-rounds.v1.svc.scheduler.materials.r_1          -      -       s         -           -        -        -     p
-rounds.v1.svc.scheduler.materials.r_2          -      -       s         -           -        -        -     -
-rounds.v1.svc.scheduler.materials.*            -      -       s         -           -        -        -     -
-rounds.v1.svc.reporter.committed.r_1           -      -       -         -           s        p        -     p
-rounds.v1.svc.reporter.committed.r_2           -      -       -         -           s        p        -     -
-rounds.v1.svc.reporter.committed.*             -      -       -         -           s        p        -     -
-rounds.v1.>                                    -      -       -         -           -        s        -     -
-rounds.v1.result.>                             -      -       -         -           -        s        -     -
->                                              -      -       -         -           -        -        -     -
-anything.else                                  -      -       -         -           -        -        -     -
-_INBOX.x                                       -      -       -         -           -        s        -     -
-_INBOX_intake.x                                s      -       -         -           -        -        -     -
-_INBOX_runner-r_1.x                            -      -       -         -           -        -        -     s
-_INBOX_runner-r_2.x                            -      -       -         -           -        -        -     -
-$SRV.PING                                      s      -       s         -           s        p        s     -
-$SRV.INFO.intake                               s      -       -         -           -        p        -     -
-$SRV.STATS.intake.id                           s      -       -         -           -        p        -     -
-$SYS.REQ.SERVER.PING                           -      -       -         -           -        -        -     -
-$JS.API.STREAM.CREATE.WORK                     -      -       p         -           p        -        -     -
-$JS.API.STREAM.CREATE.OTHER                    -      -       -         -           -        -        -     -
-$JS.API.STREAM.UPDATE.RESULT                   -      -       p         -           p        -        -     -
-$JS.API.STREAM.DELETE.WORK                     -      -       -         -           -        -        -     -
-$JS.API.STREAM.PURGE.WORK                      -      -       p         -           -        -        -     -
-$JS.API.STREAM.PURGE.RESULT                    -      -       -         -           -        -        -     -
-$JS.API.STREAM.INFO.REPORT                     -      p       p         -           p        p        -     -
-$JS.API.STREAM.INFO.WORK                       -      -       p         -           p        p        -     -
-$JS.API.STREAM.MSG.GET.RESULT                  -      -       p         -           p        p        -     -
-$JS.API.STREAM.MSG.DELETE.RESULT               -      -       p         -           p        -        -     -
-$JS.API.CONSUMER.CREATE.WORK.runner-r_1        -      -       -         -           -        -        -     -
-$JS.API.CONSUMER.CREATE.RESULT.thief           -      -       -         -           -        -        -     -
-$JS.API.CONSUMER.CREATE.REPORT.oc_1            -      p       -         -           -        p        -     -
-$JS.API.CONSUMER.INFO.WORK.runner-r_1          -      -       p         -           -        p        -     p
-$JS.API.CONSUMER.INFO.WORK.runner-r_2          -      -       p         -           -        p        -     -
-$JS.API.CONSUMER.MSG.NEXT.WORK.runner-r_1      -      -       -         -           -        -        -     p
-$JS.API.CONSUMER.MSG.NEXT.WORK.runner-r_2      -      -       -         -           -        -        -     -
-$JS.API.CONSUMER.MSG.NEXT.RESULT.reporter      -      -       -         -           p        -        -     -
-$JS.API.CONSUMER.MSG.NEXT.REPORT.oc_1          -      p       -         -           -        p        -     -
-$JS.API.CONSUMER.DELETE.WORK.runner-r_1        -      -       p         -           -        -        -     -
-$JS.API.CONSUMER.DELETE.RESULT.reporter        -      -       -         -           -        -        -     -
-$JS.ACK.WORK.runner-r_1.1.1.1.1.1              -      -       -         -           -        -        -     p
-$JS.ACK.WORK.runner-r_2.1.1.1.1.1              -      -       -         -           -        -        -     -
-$JS.ACK.RESULT.reporter.1.1.1.1.1              -      -       -         -           p        -        -     -
-$JS.EVENT.ADVISORY.CONSUMER.X                  -      -       -         -           -        s        -     -
+subject                                        intake gateway scheduler controllers reporter operator agent runner ingress
+rounds.v1.change.nodes.-.n_1                   p      s       s         s           s        s        -     -      -
+rounds.v1.change-head                          p      s       s         s           s        s        -     -      -
+rounds.v1.network                              p      -       -         -           -        s        s     -      s
+rounds.v1.network.secrets                      p      -       -         -           -        s        -     -      s
+rounds.v1.work.r_1.netreach.u.1                -      -       p         -           -        s        -     -      -
+rounds.v1.work.r_2.netreach.u.1                -      -       p         -           -        s        -     -      -
+rounds.v1.result.r_1.netreach.u.1              -      -       -         -           -        s        -     p      -
+rounds.v1.result.r_2.netreach.u.1              -      -       -         -           -        s        -     -      -
+rounds.v1.report.netreach.default.t            -      s       -         -           p        s        -     -      -
+rounds.v1.live.netreach.default.t.n_1          -      s       -         -           -        s        -     p      -
+rounds.v1.live.netreach.default.t.n_2          -      s       -         -           -        s        -     -      -
+rounds.v1.beat.n_1                             -      -       -         s           -        s        p     -      -
+rounds.v1.beat.n_2                             -      -       -         s           -        s        -     -      -
+rounds.v1.beat.n_1.r_1                         -      -       s         s           s        s        -     p      -
+rounds.v1.beat.n_1.r_2                         -      -       s         s           s        s        -     -      -
+rounds.v1.beat.n_2.r_1                         -      -       s         s           s        s        -     -      -
+rounds.v1.node.n_1.cancel                      -      -       p         -           -        s        -     s      -
+rounds.v1.node.n_2.cancel                      -      -       p         -           -        s        -     -      -
+rounds.v1.node.n_1.pod                         p      -       -         -           -        s        s     -      -
+rounds.v1.node.n_1.stats                       -      p       -         p           -        s        s     -      -
+rounds.v1.node.n_1.pipe                        -      p       -         -           -        -        s     -      -
+rounds.v1.pipe.n_1.session.up                  -      p       -         -           -        -        s     -      -
+rounds.v1.pipe.n_1.session.down                -      s       -         -           -        -        p     -      -
+rounds.v1.node.n_2.pod                         p      -       -         -           -        s        -     -      -
+rounds.v1.node.n_2.stats                       -      p       -         p           -        s        -     -      -
+rounds.v1.node.n_2.pipe                        -      p       -         -           -        -        -     -      -
+rounds.v1.pipe.n_2.session.up                  -      p       -         -           -        -        -     -      -
+rounds.v1.pipe.n_2.session.down                -      s       -         -           -        -        -     -      -
+rounds.v1.dlq.WORK.runner-r_1.invalid          -      -       p         -           p        s        -     p      -
+rounds.v1.dlq.WORK.runner-r_2.invalid          -      -       p         -           p        s        -     -      -
+rounds.v1.dlq.RESULT.reporter.invalid          -      -       p         -           p        s        -     -      -
+rounds.v1.dlq.REPORT.x.invalid                 -      -       -         -           -        s        -     -      -
+rounds.v1.svc.intake.write                     s      p       p         p           p        -        -     -      -
+rounds.v1.svc.intake.get                       s      -       -         -           -        p        -     -      -
+rounds.v1.svc.intake.list                      s      -       -         -           -        p        -     -      -
+rounds.v1.svc.intake.changes                   s      -       -         -           -        p        -     -      -
+rounds.v1.svc.intake.network                   s      -       -         -           -        -        p     -      p
+rounds.v1.svc.intake.ingress-secrets           s      -       -         -           -        -        -     -      p
+rounds.v1.svc.intake.node-pods.n_1             s      -       -         -           -        -        p     -      -
+rounds.v1.svc.intake.node-pods.n_2             s      -       -         -           -        -        -     -      -
+rounds.v1.svc.intake.node-write.n_1            s      -       -         -           -        -        p     -      -
+rounds.v1.svc.intake.node-write.n_2            s      -       -         -           -        -        -     -      -
+rounds.v1.svc.intake.node-materials.n_1        s      -       -         -           -        -        p     -      -
+rounds.v1.svc.intake.node-materials.n_2        s      -       -         -           -        -        -     -      -
+rounds.v1.svc.scheduler.materials.r_1          -      -       s         -           -        -        -     p      -
+rounds.v1.svc.scheduler.materials.r_2          -      -       s         -           -        -        -     -      -
+rounds.v1.svc.scheduler.materials.*            -      -       s         -           -        -        -     -      -
+rounds.v1.svc.reporter.committed.r_1           -      -       -         -           s        p        -     p      -
+rounds.v1.svc.reporter.committed.r_2           -      -       -         -           s        p        -     -      -
+rounds.v1.svc.reporter.committed.*             -      -       -         -           s        p        -     -      -
+rounds.v1.>                                    -      -       -         -           -        s        -     -      -
+rounds.v1.result.>                             -      -       -         -           -        s        -     -      -
+>                                              -      -       -         -           -        -        -     -      -
+anything.else                                  -      -       -         -           -        -        -     -      -
+_INBOX.x                                       -      -       -         -           -        s        -     -      -
+_INBOX_intake.x                                s      -       -         -           -        -        -     -      -
+_INBOX_runner-r_1.x                            -      -       -         -           -        -        -     s      -
+_INBOX_runner-r_2.x                            -      -       -         -           -        -        -     -      -
+_INBOX_ingress-n_1.x                           -      -       -         -           -        -        -     -      s
+$SRV.PING                                      s      -       s         -           s        p        s     -      -
+$SRV.INFO.intake                               s      -       -         -           -        p        -     -      -
+$SRV.STATS.intake.id                           s      -       -         -           -        p        -     -      -
+$SYS.REQ.SERVER.PING                           -      -       -         -           -        -        -     -      -
+$JS.API.STREAM.CREATE.WORK                     -      -       p         -           p        -        -     -      -
+$JS.API.STREAM.CREATE.OTHER                    -      -       -         -           -        -        -     -      -
+$JS.API.STREAM.UPDATE.RESULT                   -      -       p         -           p        -        -     -      -
+$JS.API.STREAM.DELETE.WORK                     -      -       -         -           -        -        -     -      -
+$JS.API.STREAM.PURGE.WORK                      -      -       p         -           -        -        -     -      -
+$JS.API.STREAM.PURGE.RESULT                    -      -       -         -           -        -        -     -      -
+$JS.API.STREAM.INFO.REPORT                     -      p       p         -           p        p        -     -      -
+$JS.API.STREAM.INFO.WORK                       -      -       p         -           p        p        -     -      -
+$JS.API.STREAM.MSG.GET.RESULT                  -      -       p         -           p        p        -     -      -
+$JS.API.STREAM.MSG.DELETE.RESULT               -      -       p         -           p        -        -     -      -
+$JS.API.CONSUMER.CREATE.WORK.runner-r_1        -      -       -         -           -        -        -     -      -
+$JS.API.CONSUMER.CREATE.RESULT.thief           -      -       -         -           -        -        -     -      -
+$JS.API.CONSUMER.CREATE.REPORT.oc_1            -      p       -         -           -        p        -     -      -
+$JS.API.CONSUMER.INFO.WORK.runner-r_1          -      -       p         -           -        p        -     p      -
+$JS.API.CONSUMER.INFO.WORK.runner-r_2          -      -       p         -           -        p        -     -      -
+$JS.API.CONSUMER.MSG.NEXT.WORK.runner-r_1      -      -       -         -           -        -        -     p      -
+$JS.API.CONSUMER.MSG.NEXT.WORK.runner-r_2      -      -       -         -           -        -        -     -      -
+$JS.API.CONSUMER.MSG.NEXT.RESULT.reporter      -      -       -         -           p        -        -     -      -
+$JS.API.CONSUMER.MSG.NEXT.REPORT.oc_1          -      p       -         -           -        p        -     -      -
+$JS.API.CONSUMER.DELETE.WORK.runner-r_1        -      -       p         -           -        -        -     -      -
+$JS.API.CONSUMER.DELETE.RESULT.reporter        -      -       -         -           -        -        -     -      -
+$JS.ACK.WORK.runner-r_1.1.1.1.1.1              -      -       -         -           -        -        -     p      -
+$JS.ACK.WORK.runner-r_2.1.1.1.1.1              -      -       -         -           -        -        -     -      -
+$JS.ACK.RESULT.reporter.1.1.1.1.1              -      -       -         -           p        -        -     -      -
+$JS.EVENT.ADVISORY.CONSUMER.X                  -      -       -         -           -        s        -     -      -
 `;
 const rows = matrix
   .trim()

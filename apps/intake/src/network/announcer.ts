@@ -14,6 +14,8 @@ interface NetworkPage {
 
 const followed: ReadonlySet<string> = new Set(networkResources);
 const isFollowed = (resource: string): resource is NetworkResource => followed.has(resource);
+const tlsType = 'kubernetes.io/tls';
+const typeOf = (object: object): unknown => (object as { type?: unknown }).type;
 const viewOf = (resource: string, object: KubeObject): KubeObject => (resource === 'nodes' ? networkNodeOf(object) : object);
 
 /** What those are told who steer packets: agents and ingress proxies. */
@@ -42,15 +44,20 @@ export class NetworkAnnouncer {
   committed(changes: readonly Change[]): void {
     for (const change of changes) {
       const { resource, type, version } = change;
+      if (resource === 'secrets' && typeOf(change.object) === tlsType) this.#tell(version, () => this.#bus.publish(messages.ingressSecretsChange, {}, { version }));
       if (!isFollowed(resource) || !this.#isNews(change)) continue;
       const object = viewOf(resource, change.object as unknown as KubeObject);
-      try {
-        this.#bus.publish(messages.networkChange, {}, { type, version, previous: this.#told, resource, object: object as unknown as Change['object'] });
-      } catch (error) {
-        // The version counts all the same: whoever follows sees the hole and asks.
-        this.#log.error({ err: error, version }, 'a change of the network could not be announced');
-      }
+      // The version counts in any case: whoever follows sees the hole and asks.
+      this.#tell(version, () => this.#bus.publish(messages.networkChange, {}, { type, version, previous: this.#told, resource, object: object as unknown as Change['object'] }));
       this.#told = version;
+    }
+  }
+
+  #tell(version: number, publish: () => void): void {
+    try {
+      publish();
+    } catch (error) {
+      this.#log.error({ err: error, version }, 'a change of the network could not be announced');
     }
   }
 
@@ -79,7 +86,7 @@ export class NetworkAnnouncer {
     for (const { metadata, spec } of this.#state.list('ingresses.networking.k8s.io') as Ingress[]) {
       for (const { secretName } of spec.tls ?? []) {
         const secret = secretName === undefined ? undefined : this.#state.get('secrets', metadata.namespace, secretName);
-        if (secret !== undefined && (secret as unknown as { type?: string }).type === 'kubernetes.io/tls') named.set(nameKey(secret), secret);
+        if (secret !== undefined && typeOf(secret) === tlsType) named.set(nameKey(secret), secret);
       }
     }
     const { items: secrets, ...more } = pageOf([...named.values()], nameKey, { after });
