@@ -1,11 +1,12 @@
 import {
   resourceKey, storedKinds, taskKinds, taskLabels, taskResources,
-  type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Job, type KubeObject, type Lease, type Node, type Pod, type PodDisruptionBudget,
-  type ReplicaSet, type Round, type Runner, type StatefulSet, type TaskKind,
+  type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Dns, type Endpoints, type EndpointSlice, type Ingress, type IngressClass, type Job, type KubeObject,
+  type Lease, type Node, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Service, type StatefulSet, type TaskKind,
 } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import { controllerOf } from './owner.ts';
+import { serviceKeyOf } from './services/slice-labels.ts';
 
 /** What the controllers read: every stored kind. Kept by the standby too, so that it can take over at once. Objects in it are shared: never change them. */
 export class Caches {
@@ -26,6 +27,17 @@ export class Caches {
   readonly jobs: Informer<Job>;
   readonly cronJobs: Informer<CronJob>;
   readonly disruptionBudgets: Informer<PodDisruptionBudget>;
+  /** Index: `namespace`. */
+  readonly services: Informer<Service>;
+  readonly endpoints: Informer<Endpoints & KubeObject>;
+  /** Index: `service`, by `namespace/name` of the service that it names. */
+  readonly endpointSlices: Informer<EndpointSlice & KubeObject>;
+  /** Index: `namespace`. */
+  readonly ingresses: Informer<Ingress>;
+  readonly ingressClasses: Informer<IngressClass>;
+  /** Index: `namespace`. */
+  readonly dnses: Informer<Dns>;
+  readonly configMaps: Informer;
   readonly namespaces: Informer;
   readonly serviceAccounts: Informer;
   readonly leases: Informer<Lease>;
@@ -57,6 +69,13 @@ export class Caches {
     this.jobs = cache<Job>('jobs.batch', [], { namespace, orphansIn });
     this.cronJobs = cache<CronJob>('cronjobs.batch', [], { namespace });
     this.disruptionBudgets = cache<PodDisruptionBudget>('poddisruptionbudgets.policy', [], { namespace });
+    this.services = cache<Service>('services', [], { namespace });
+    this.endpoints = cache<Endpoints & KubeObject>('endpoints');
+    this.endpointSlices = cache<EndpointSlice & KubeObject>('endpointslices.discovery.k8s.io', [], { service: serviceKeyOf });
+    this.ingresses = cache<Ingress>('ingresses.networking.k8s.io', [], { namespace });
+    this.ingressClasses = cache<IngressClass>('ingressclasses.networking.k8s.io');
+    this.dnses = cache<Dns>('dnses.roundsman.io', [], { namespace });
+    this.configMaps = cache('configmaps');
     this.namespaces = cache('namespaces');
     this.serviceAccounts = cache('serviceaccounts');
     this.leases = cache<Lease>('leases.coordination.k8s.io');

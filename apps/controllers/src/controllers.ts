@@ -17,6 +17,8 @@ import { nodeLifecycle } from './nodes/node-lifecycle.ts';
 import { nodeTaints } from './nodes/node-taints.ts';
 import { taintEviction } from './nodes/taint-eviction.ts';
 import { Objects, user } from './objects.ts';
+import { endpoints } from './services/endpoints-controller.ts';
+import { endpointSlices } from './services/slices-controller.ts';
 import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
@@ -53,6 +55,8 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   orphanedJobPods,
   expiredJobs,
   cronJobs,
+  endpointSlices,
+  endpoints,
 ];
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */

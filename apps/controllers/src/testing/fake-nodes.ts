@@ -18,6 +18,7 @@ export class FakeNodes {
   readonly #alive = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #next = 0;
+  #addresses = 0;
   fate: (pod: Pod) => Fate = () => 'runs';
   /** Nodes that pods are bound to; undefined: to none. */
   placement: (pod: Pod) => string | undefined = () => [...this.#alive][this.#next++ % Math.max(1, this.#alive.size)];
@@ -92,6 +93,11 @@ export class FakeNodes {
     }
   }
 
+  #address(): string {
+    this.#addresses += 1;
+    return `10.244.${this.#addresses >> 8}.${this.#addresses & 255}`;
+  }
+
   /** undefined: as it is. */
   #statusOf(pod: Pod): PodStatus | undefined {
     const fate = this.fate(pod);
@@ -99,6 +105,7 @@ export class FakeNodes {
     if (fate === 'succeeds') return { ...pod.status, phase: 'Succeeded', conditions: [] };
     if (fate === 'fails') return { ...pod.status, phase: 'Failed', conditions: [] };
     if (podConditionOf(pod, 'Ready')?.status === 'True') return undefined;
-    return { ...pod.status, phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: wholeSeconds(Date.now()) }] };
+    const podIP = pod.status?.podIP ?? this.#address();
+    return { ...pod.status, podIP, podIPs: [{ ip: podIP }], phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: wholeSeconds(Date.now()) }] };
   }
 }

@@ -1,0 +1,110 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Endpoints, EndpointSlice, KubeObject, Node, Pod, Service } from '@roundsman/api';
+import { TestCluster } from '../testing/cluster.ts';
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await TestCluster.start({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500' });
+  cluster.nodes.join('n1', 'n2');
+}, 60_000);
+afterAll(() => cluster.stop());
+afterEach(async () => {
+  for (const resource of ['services', 'statefulsets.apps', 'pods']) for (const { metadata } of await cluster.list(resource)) if (metadata.namespace === 'default' && metadata.name !== 'kubernetes') await cluster.delete(resource, metadata.name, { gracePeriodSeconds: 0 });
+  await cluster.until(async () => expect((await slices()).length).toBe(0));
+});
+
+const serve = (spec: object, metadata: object = {}): Promise<Service> => cluster.create<Service>({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', ...metadata }, spec: { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }], ...spec } });
+const run = (name: string, more: object = {}, labels: object = { app: 'web' }, ports: object[] = []): Promise<Pod> =>
+  cluster.create<Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec: { containers: [{ name: 'c', image: 'x', ports }], ...more } });
+const slices = async (service = 'web'): Promise<(EndpointSlice & KubeObject)[]> => (await cluster.list<EndpointSlice & KubeObject>('endpointslices.discovery.k8s.io')).filter(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === service);
+/** `pod ready serving terminating port`, of all slices. */
+const told = async (service = 'web'): Promise<string[]> =>
+  (await slices(service)).flatMap(({ endpoints, ports }) => endpoints.map(({ targetRef, conditions: { ready, serving, terminating } }) => `${targetRef?.name} ${ready} ${serving} ${terminating} ${ports.map(({ port }) => port).join('+')}`)).sort();
+const tells = (...wanted: string[]): Promise<void> => cluster.until(async () => expect(await told()).toEqual(wanted));
+
+describe('the endpoints of a service', () => {
+  it('are its pods: ready, not ready, going, gone; with everything that Kubernetes tells of them', async () => {
+    const service = await serve({}, { labels: { tier: 'front' } });
+    await cluster.until(async () => expect((await slices()).map(({ endpoints, ports }) => ({ endpoints, ports }))).toEqual([{ endpoints: [], ports: [] }]));
+    const a = await run('a', { nodeName: 'n1' });
+    cluster.nodes.fate = ({ metadata }) => (metadata.name === 'b' ? 'hangs' : 'runs');
+    await run('b');
+    await run('other', {}, { app: 'db' });
+    await tells('a true true false 8080');
+    const [slice] = await slices();
+    expect(slice).toMatchObject({
+      addressType: 'IPv4', ports: [{ name: '', protocol: 'TCP', port: 8080 }],
+      metadata: {
+        labels: { 'kubernetes.io/service-name': 'web', 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io', tier: 'front' },
+        ownerReferences: [{ kind: 'Service', name: 'web', uid: service.metadata.uid, controller: true, blockOwnerDeletion: true }],
+        annotations: { 'endpoints.kubernetes.io/last-change-trigger-time': expect.stringMatching(/^20/) },
+      },
+      endpoints: [{ nodeName: 'n1', targetRef: { kind: 'Pod', namespace: 'default', name: 'a', uid: a.metadata.uid }, addresses: [(await cluster.get<Pod>('pods', 'a'))?.status?.podIP] }],
+    });
+    await cluster.until(async () => expect(await cluster.get<Endpoints & KubeObject>('endpoints', 'web')).toMatchObject({ subsets: [{ addresses: [{ nodeName: 'n1', targetRef: { name: 'a' } }], ports: [{ port: 8080, protocol: 'TCP' }] }] }));
+    // Its end was asked for; it is still there.
+    cluster.nodes.lose('n1');
+    await cluster.delete('pods', 'a');
+    await tells('a false true true 8080');
+    cluster.nodes.rejoin('n1');
+    await tells();
+    cluster.nodes.fate = () => 'runs';
+  }, 20_000);
+
+  it('a pod whose port has another number is told beside the others', async () => {
+    await serve({ ports: [{ name: 'http', port: 80, targetPort: 'web' }, { name: 'admin', port: 81, targetPort: 'admin' }] });
+    await run('a', {}, { app: 'web' }, [{ name: 'web', containerPort: 8080 }, { name: 'admin', containerPort: 9000 }]);
+    await run('b', {}, { app: 'web' }, [{ name: 'web', containerPort: 8181 }]);
+    await tells('a true true false 8080+9000', 'b true true false 8181');
+    const subsets = async () => (await cluster.get<Endpoints & KubeObject>('endpoints', 'web'))?.subsets?.map(({ addresses, ports }) => [addresses?.map(({ targetRef }) => targetRef?.name), ports?.map(({ name, port }) => `${name} ${port}`)]);
+    await cluster.until(async () => expect([...((await subsets()) ?? [])].sort()).toEqual([[['a'], ['http 8080', 'admin 9000']], [['b'], ['http 8181']]]));
+  });
+
+  it('of a headless service have the names of a stateful set, also while they are not ready where it says so', async () => {
+    cluster.nodes.fate = () => 'hangs';
+    await serve({ clusterIP: 'None', publishNotReadyAddresses: true });
+    await cluster.create({ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' }, spec: { serviceName: 'web', selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'x' }] } } } });
+    const pod = await cluster.until(async () => {
+      const found = await cluster.get<Pod>('pods', 'db-0');
+      expect(found).toBeDefined();
+      return found!;
+    });
+    // It has an address, and is not ready.
+    await cluster.write({ operation: 'updateStatus', resource: 'pods', namespace: 'default', name: 'db-0', object: { ...pod, metadata: { name: 'db-0', namespace: 'default' }, status: { ...pod.status, phase: 'Running', podIP: '10.244.9.9', podIPs: [{ ip: '10.244.9.9' }] } } });
+    await tells('db-0 true false false 8080');
+    const [slice] = await slices();
+    expect(slice?.endpoints[0]?.hostname).toBe('db-0');
+    expect(slice?.metadata.labels?.['service.kubernetes.io/headless']).toBe('');
+    cluster.nodes.fate = () => 'runs';
+  });
+
+  it('leave when labels or the selector do, and go with the service', async () => {
+    await serve({});
+    await run('a');
+    await tells('a true true false 8080');
+    await cluster.edit<Pod>('pods', 'a', ({ metadata }) => void (metadata.labels = { app: 'db' }));
+    await tells();
+    await cluster.edit<Service>('services', 'web', ({ spec }) => void (spec.selector = { app: 'db' }));
+    await tells('a true true false 8080');
+    await cluster.delete('services', 'web');
+    await cluster.until(async () => {
+      expect(await slices()).toEqual([]);
+      expect(await cluster.get('endpoints', 'web')).toBeUndefined();
+    });
+  });
+
+  it('on a node that falls silent leave within a second of its status, and are back once when it is', async () => {
+    await serve({});
+    await run('a', { nodeName: 'n1' });
+    await run('b', { nodeName: 'n2' });
+    await tells('a true true false 8080', 'b true true false 8080');
+    cluster.nodes.lose('n1');
+    const lost = async () => (await cluster.get<Node>('nodes', 'n1'))?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+    await cluster.until(async () => expect(await lost()).toBe('Unknown'));
+    await cluster.until(async () => expect(await told()).toEqual(['a false false false 8080', 'b true true false 8080']), 1_000);
+    const writes = Number((await slices())[0]?.metadata.generation);
+    cluster.nodes.rejoin('n1');
+    await tells('a true true false 8080', 'b true true false 8080');
+    expect(Number((await slices())[0]?.metadata.generation)).toBe(writes + 1);
+  }, 20_000);
+});
