@@ -1,6 +1,6 @@
 import {
   resourceKey, storedKinds, taskKinds, taskLabels, taskResources,
-  type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Dns, type Endpoints, type EndpointSlice, type Ingress, type IngressClass, type Job, type KubeObject,
+  type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Dns, type Endpoints, type EndpointSlice, type HorizontalPodAutoscaler, type Ingress, type IngressClass, type Job, type KubeObject,
   type Lease, type Node, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Service, type StatefulSet, type TaskKind,
 } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
@@ -27,6 +27,8 @@ export class Caches {
   readonly jobs: Informer<Job>;
   readonly cronJobs: Informer<CronJob>;
   readonly disruptionBudgets: Informer<PodDisruptionBudget>;
+  /** Index: `namespace`. */
+  readonly autoscalers: Informer<HorizontalPodAutoscaler>;
   /** Index: `namespace`. */
   readonly services: Informer<Service>;
   readonly endpoints: Informer<Endpoints & KubeObject>;
@@ -69,6 +71,7 @@ export class Caches {
     this.jobs = cache<Job>('jobs.batch', [], { namespace, orphansIn });
     this.cronJobs = cache<CronJob>('cronjobs.batch', [], { namespace });
     this.disruptionBudgets = cache<PodDisruptionBudget>('poddisruptionbudgets.policy', [], { namespace });
+    this.autoscalers = cache<HorizontalPodAutoscaler>('horizontalpodautoscalers.autoscaling', [], { namespace });
     this.services = cache<Service>('services', [], { namespace });
     this.endpoints = cache<Endpoints & KubeObject>('endpoints');
     this.endpointSlices = cache<EndpointSlice & KubeObject>('endpointslices.discovery.k8s.io', [], { service: serviceKeyOf });

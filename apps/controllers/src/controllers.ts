@@ -2,6 +2,7 @@ import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/comm
 import { Controller, EventRecorder, Replica } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
+import { autoscalers } from './autoscaling/autoscaler-controller.ts';
 import { Caches } from './caches.ts';
 import { disruptionBudgets } from './disruption/disruption-budgets.ts';
 import { oldEvents } from './events/old-events.ts';
@@ -11,6 +12,7 @@ import { podGarbage } from './garbage/pod-garbage.ts';
 import type { Deps, LoopDefinition } from './loop.ts';
 import { ControllersMetrics } from './metrics.ts';
 import { defaultAccounts } from './namespaces/default-accounts.ts';
+import { podCidrs } from './network/pod-cidrs.ts';
 import { lostPods } from './nodes/lost-pods.ts';
 import { nodeLeases } from './nodes/node-leases.ts';
 import { nodeLifecycle } from './nodes/node-lifecycle.ts';
@@ -55,6 +57,8 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   orphanedJobPods,
   expiredJobs,
   cronJobs,
+  autoscalers,
+  podCidrs,
   endpointSlices,
   endpoints,
 ];

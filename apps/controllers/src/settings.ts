@@ -11,6 +11,11 @@ export const settingsSchema = z.object({
   nodeTaintsPerSecond: z.coerce.number().positive().default(0.1).describe('Nodes whose pods are told to leave because they are lost or not ready, per second and zone'),
   endedPodsKept: z.coerce.number().int().min(0).default(12_500).describe('Pods that have ended are kept up to so many'),
   roundsKept: z.coerce.number().int().min(10).default(10).describe('Closed rounds kept per task'),
+  autoscalerIntervalMs: milliseconds(15_000).describe('Every autoscaler looks so often at what its pods use'),
+  autoscalerTolerance: z.coerce.number().min(0).lt(1).default(0.1).describe('So far from 1 the ratio of use to target may be without a change of the number of pods'),
+  autoscalerCpuInitializationMs: z.coerce.number().int().min(0).default(300_000).describe('For so long after its start the processor time of a pod counts only while it is ready, and measured since it became so'),
+  autoscalerInitialReadinessDelayMs: z.coerce.number().int().min(0).default(30_000).describe('A pod that became unready within so long after its start has never been ready'),
+  autoscalerDownscaleStabilizationMs: z.coerce.number().int().min(0).default(300_000).describe('The highest recommendation of so long counts before pods are taken away, where behavior.scaleDown says nothing'),
   eventTtlMs: milliseconds(3_600_000).describe('Events are kept so long'),
 });
 export type Settings = z.infer<typeof settingsSchema>;
