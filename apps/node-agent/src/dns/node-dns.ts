@@ -28,7 +28,7 @@ export interface NodeDnsOptions {
   readonly resolvConf?: () => Promise<string>;
 }
 
-const listenAgainMs = 5_000;
+const listenAgainMs = 1_000;
 
 /** Answers DNS for one node. */
 export class NodeDns implements DnsHandler {

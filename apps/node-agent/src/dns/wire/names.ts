@@ -1,12 +1,12 @@
 /** No name is longer on the wire (RFC 1035). */
 const longestName = 255;
 
-/** Where what follows a name begins, pointers not followed; undefined when the bytes are no name. */
-export function endOfName(message: Buffer, at: number): number | undefined {
+/** Where what follows a name begins, pointers not followed; undefined when the bytes are no name, or one with a pointer where there must be none. */
+export function endOfName(message: Buffer, at: number, pointers: 'pointers' | 'no pointers' = 'pointers'): number | undefined {
   for (let offset = at; offset < message.length && offset - at < longestName; ) {
     const length = message[offset]!;
     if (length === 0) return offset + 1;
-    if (length >= 0xc0) return offset + 2 <= message.length ? offset + 2 : undefined;
+    if (length >= 0xc0) return pointers === 'pointers' && offset + 2 <= message.length ? offset + 2 : undefined;
     if (length > 63) return undefined;
     offset += 1 + length;
   }

@@ -30,9 +30,9 @@ export function readQuery(message: Buffer): Query | Refused | undefined {
   const refuse = (rcode: number, question?: Buffer): Refused => ({ rcode, id, flags: word, ...(question === undefined ? {} : { question }) });
   if ((word & flags.opcode) !== 0) return refuse(rcodes.NOTIMP);
   if (message.readUInt16BE(4) !== 1) return refuse(rcodes.FORMERR);
-  const nameEnd = endOfName(message, headerBytes);
-  // A question has nothing before it that its name could point to.
-  if (nameEnd === undefined || message[nameEnd - 1] !== 0 || nameEnd + 4 > message.length) return refuse(rcodes.FORMERR);
+  // There is nothing before a question that its name could point to.
+  const nameEnd = endOfName(message, headerBytes, 'no pointers');
+  if (nameEnd === undefined || nameEnd + 4 > message.length) return refuse(rcodes.FORMERR);
   const question = message.subarray(headerBytes, nameEnd + 4);
   const type = message.readUInt16BE(nameEnd);
   if (message.readUInt16BE(nameEnd + 2) !== classIn || type === types.AXFR || type === types.IXFR) return refuse(rcodes.REFUSED, question);
