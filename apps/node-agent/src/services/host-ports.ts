@@ -8,6 +8,10 @@ export interface HostPort {
   readonly containerPort: number;
 }
 
+export interface PublishedPort extends HostPort {
+  readonly podUid: string;
+}
+
 /**
  * The ports of a node's pods on the node itself, in the rules of its network namespace. They outlive the agent: a restarted one finds them where it left them,
  * and whoever connects pods says again which ones there are.

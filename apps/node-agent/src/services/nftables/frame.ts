@@ -1,0 +1,97 @@
+import { dialects, masqueradeMark, type Dialect } from './dialect.ts';
+import type { Chain, Collection } from './ruleset.ts';
+
+/**
+ * The chains that packets enter, the same whatever Services there are. In the order of their hooks:
+ * zones: a UDP flow whose endpoint is gone is looked up in a conntrack zone of its own, where it is a new one;
+ * guard: refuses or drops before anything is translated, so it does not depend on routes;
+ * nat: one look-up per packet that opens a connection decides;
+ * stale: finds the UDP flows that still lead to an endpoint that is gone.
+ */
+export function frameChains(): [string, Chain][] {
+  const hooks = (type: string, priority: string) => (hook: string): string => `type ${type} hook ${hook} priority ${priority}`;
+  const [raw, guard, nat] = [hooks('filter', '-310'), hooks('filter', '-110'), hooks('nat', '-100')];
+  return [
+    ['zones', { rules: dialects.map((dialect) => `ct original zone set ${flow(dialect)} map @stale-flows${dialect.suffix} update @stale-flows${dialect.suffix} { ${flow(dialect)} : ${anyZone} }`) }],
+    ['zones-prerouting', { hook: raw('prerouting'), rules: ['meta l4proto udp jump zones'] }],
+    ['zones-output', { hook: raw('output'), rules: ['meta l4proto udp jump zones'] }],
+    ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
+    ['guard', { rules: [...dialects.map(({ ip, suffix }) => `${ip} daddr . meta l4proto . th dport vmap @guarded${suffix}`), ...dialects.map((dialect) => `${toNode(dialect)} meta l4proto . th dport vmap @guarded-node-ports${dialect.suffix}`)] }],
+    ['guard-prerouting', { hook: guard('prerouting'), rules: ['ct state new jump guard'] }],
+    ['guard-output', { hook: guard('output'), rules: ['ct state new jump guard'] }],
+    ['services', { rules: [...dialects.map(({ ip, suffix }) => `${ip} daddr . meta l4proto . th dport vmap @services${suffix}`), ...dialects.flatMap(nodeRules)] }],
+    ['nat-prerouting', { hook: nat('prerouting'), rules: ['jump services'] }],
+    ['nat-output', { hook: nat('output'), rules: ['jump services'] }],
+    [
+      'nat-postrouting',
+      {
+        hook: hooks('nat', '100')('postrouting'),
+        rules: [...dialects.map(({ ip, suffix }) => `ct status dnat ${ip} saddr . ${ip} daddr @hairpins${suffix} masquerade fully-random`), `meta mark and ${masqueradeMark} == ${masqueradeMark} masquerade fully-random`],
+      },
+    ],
+    ...dialects.map((dialect): [string, Chain] => [`stale-flow${dialect.suffix}`, { rules: staleFlowRules(dialect) }]),
+    ...dialects.flatMap(leadsNowhere),
+    ['stale', { rules: dialects.flatMap(staleRules) }],
+    ['stale-input', { hook: hooks('filter', '0')('input'), rules: ['meta l4proto udp ct direction original ct status dnat jump stale'] }],
+    ['stale-postrouting', { hook: hooks('filter', '90')('postrouting'), rules: ['meta l4proto udp ct direction original ct status dnat jump stale'] }],
+  ];
+}
+
+/** To an address that the node has; loopback is its own business, as in kube-proxy's nftables mode. */
+const toNode = ({ ip, loopback }: Dialect): string => `fib daddr type local ${ip} daddr != ${loopback}`;
+
+const nodeRules = (dialect: Dialect): string[] => [
+  `${toNode(dialect)} meta l4proto . th dport vmap @node-ports${dialect.suffix}`,
+  `${toNode(dialect)} meta l4proto { tcp, udp, sctp } dnat ${dialect.ip} to ${dialect.ip} daddr . meta l4proto . th dport map @host-ports${dialect.suffix}`,
+  `${toNode(dialect)} meta l4proto { tcp, udp, sctp } dnat ${dialect.ip} to meta l4proto . th dport map @any-host-ports${dialect.suffix}`,
+];
+
+const anyZone = 'numgen random mod 65000 offset 1';
+/** Of one client's socket to a port. */
+const flow = ({ client }: Dialect): string => `${client} . udp sport . udp dport`;
+
+/** Flows of others are passed by. A set cannot hold `ct original proto-dst`, so the chains of ports have a rule per port that is served over UDP beyond the ClusterIPs. */
+const staleRules = ({ ip, suffix }: Dialect): string[] => [
+  `ct original ${ip} daddr @service-ranges${suffix} goto stale-address${suffix}`,
+  `ct original ${ip} daddr @udp-externals${suffix} jump stale-external-ports${suffix}`,
+  `meta nfproto ipv${suffix} goto stale-node-ports${suffix}`,
+];
+
+/** `external`: of addresses outside of the cluster's ranges; `node`: of all addresses that a node has. */
+export const stalePortChain = (where: 'external' | 'node', { suffix }: Dialect, ports: Iterable<number>): [string, Chain] => [
+  `stale-${where}-ports${suffix}`,
+  { rules: [...ports].sort((a, b) => a - b).map((port) => `meta l4proto udp ct original proto-dst ${port} goto ${where === 'node' ? 'stale-node-port' : 'stale-address'}${suffix}`) },
+];
+
+const leadsNowhere = ({ ip, suffix }: Dialect): [string, Chain][] => [
+  [`stale-address${suffix}`, { rules: [`ct original ${ip} daddr . ${ip} daddr . udp dport != @udp-flows${suffix} goto stale-flow${suffix}`] }],
+  [`stale-node-port${suffix}`, { rules: [`${ip} daddr . udp dport != @udp-node-flows${suffix} goto stale-flow${suffix}`] }],
+];
+
+/** The packet that shows it is lost; the next one of the flow opens a new one. Deleted first: what a key leads to cannot be changed by a packet. */
+function staleFlowRules(dialect: Dialect): string[] {
+  const noted = `@stale-flows${dialect.suffix} { ${dialect.client} . udp sport . ct original proto-dst : ${anyZone} }`;
+  return [`delete ${noted}`, `add ${noted} drop`];
+}
+
+type Elements = Map<string, string>;
+
+/** What the frame looks up, per family; `elements` says what is in it. */
+export function frameCollections(elements: (name: string) => Elements): [string, Collection][] {
+  const fixed = (type: 'set' | 'map', name: string, definition: string): [string, Collection] => [name, { type, definition, elements: elements(name) }];
+  return dialects.flatMap(({ type, client, suffix }): [string, Collection][] => [
+      fixed('map', `services${suffix}`, `type ${type} . inet_proto . inet_service : verdict ;`),
+      fixed('map', `node-ports${suffix}`, 'type inet_proto . inet_service : verdict ;'),
+      fixed('map', `guarded${suffix}`, `type ${type} . inet_proto . inet_service : verdict ;`),
+      fixed('map', `guarded-node-ports${suffix}`, 'type inet_proto . inet_service : verdict ;'),
+      fixed('map', `host-ports${suffix}`, `type ${type} . inet_proto . inet_service : ${type} . inet_service ;`),
+      fixed('map', `any-host-ports${suffix}`, `type inet_proto . inet_service : ${type} . inet_service ;`),
+      fixed('set', `pods${suffix}`, `type ${type} ; flags interval ;`),
+      fixed('set', `service-ranges${suffix}`, `type ${type} ; flags interval ;`),
+      fixed('set', `hairpins${suffix}`, `type ${type} . ${type} ;`),
+      fixed('set', `udp-flows${suffix}`, `type ${type} . ${type} . inet_service ;`),
+      fixed('set', `udp-externals${suffix}`, `type ${type} ;`),
+      fixed('set', `udp-node-flows${suffix}`, `type ${type} . inet_service ;`),
+      [`stale-flows${suffix}`, { type: 'map', definition: `typeof ${client} . udp sport . udp dport : ct zone ; size 65535 ; flags dynamic,timeout ; timeout 5m ;`, elements: undefined }],
+    ]);
+}

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { commandIn, type NetworkNamespace } from '../network-namespace.ts';
+
+const longestMs = 30_000;
+
+/** nft could not be run, or refused: with its own words. */
+export class NftProblem extends Error {
+  override readonly name = 'NftProblem';
+  /** `missing`: there is no nft (or no nsenter); `forbidden`: not with the rights of this process; `refused`: what was asked for. */
+  readonly kind: 'missing' | 'forbidden' | 'refused';
+
+  constructor(kind: NftProblem['kind'], message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** Runs nft in a namespace, once; `script` is its standard input, and one transaction. */
+export function nft(namespace: NetworkNamespace, args: readonly string[], script = ''): Promise<string> {
+  const [program, all] = commandIn(namespace, 'nft', args);
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, all, { stdio: ['pipe', 'pipe', 'pipe'], timeout: longestMs });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+    child.on('error', (error: NodeJS.ErrnoException) => reject(problemOf(program, error.code === 'ENOENT' ? 'ENOENT' : error.message)));
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(Buffer.concat(out).toString('utf8'));
+      else reject(problemOf(program, Buffer.concat(err).toString('utf8').trim() || `ended with ${signal ?? code}`));
+    });
+    // It may end before it has read all; what it said is told by its end.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(script);
+  });
+}
+
+function problemOf(program: string, said: string): NftProblem {
+  if (said === 'ENOENT' || /failed to execute nft/.test(said)) return new NftProblem('missing', `${said.includes('nft') ? 'nft' : program} is not installed (Debian, Ubuntu: apt-get install ${program === 'nsenter' ? 'util-linux ' : ''}nftables)`);
+  const short = said.length > 2_000 ? `${said.slice(0, 2_000)} …` : said;
+  if (/Operation not permitted|Permission denied/.test(said)) return new NftProblem('forbidden', `nft is not allowed to change rules here: ${short.split('\n')[0]}`);
+  return new NftProblem('refused', short);
+}

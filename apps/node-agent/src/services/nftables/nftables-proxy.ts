@@ -1,0 +1,83 @@
+import type { Logger } from 'pino';
+import type { PublishedPort } from '../host-ports.ts';
+import type { ForwardingTable } from '../forwarding/table.ts';
+import type { NetworkNamespace } from '../network-namespace.ts';
+import { existingIn, holds, hostPortsIn, listed } from './kernel-table.ts';
+import { nft, NftProblem } from './nft.ts';
+import { rulesetOf } from './render.ts';
+import { difference, recreation, removal, replacement, type Ruleset } from './ruleset.ts';
+
+/** `inet roundsman-<cluster>`: clusters on one machine have a table each, and none touches another's. */
+export const tableOf = (cluster: string): string => `inet roundsman-${cluster}`;
+
+/** Forwarding by the kernel, in one namespace: one table, changed in transactions, each of which holds only what differs. Calls are the owner's to serialise. */
+export class NftablesProxy {
+  readonly #table: string;
+  readonly #namespace: NetworkNamespace;
+  readonly #log: Pick<Logger, 'info' | 'warn'>;
+  /** What the kernel holds, as far as is known; undefined: whatever a predecessor left. */
+  #held: Ruleset | undefined;
+
+  constructor(cluster: string, namespace: NetworkNamespace, log: Pick<Logger, 'info' | 'warn'>) {
+    this.#table = tableOf(cluster);
+    this.#namespace = namespace;
+    this.#log = log;
+  }
+
+  /** Throws NftProblem when this cannot be used here. Changes nothing. */
+  async probe(): Promise<void> {
+    await nft(this.#namespace, ['--check', '-f', '-'], recreation(`${this.#table}.probe`, rulesetOf({ podCidrs: [], serviceCidrs: [], ports: [], healthChecks: [] }, [])));
+  }
+
+  /** Host ports that are in the kernel: what an agent before this one published. */
+  async hostPorts(): Promise<readonly PublishedPort[]> {
+    return hostPortsIn(await listed(this.#namespace, this.#table));
+  }
+
+  /** In effect when it resolves; nothing has changed when it rejects. */
+  async apply(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Promise<void> {
+    const wanted = rulesetOf(table, hostPorts);
+    if (this.#held === undefined) await this.#replace(wanted);
+    else await this.#change(this.#held, wanted);
+    this.#held = wanted;
+  }
+
+  /** Looks whether the kernel still holds what it was told, and puts it back. */
+  async verify(): Promise<void> {
+    const held = this.#held;
+    if (held === undefined || holds(await listed(this.#namespace, this.#table), held)) return;
+    this.#log.warn({ table: this.#table }, 'somebody has changed the rules of Services: they are put back');
+    await this.#replace(held);
+  }
+
+  async remove(): Promise<void> {
+    await nft(this.#namespace, ['-f', '-'], removal(this.#table));
+    this.#held = undefined;
+  }
+
+  async #change(before: Ruleset, wanted: Ruleset): Promise<void> {
+    const script = difference(this.#table, before, wanted);
+    if (script === '') return;
+    try {
+      await this.#run(script);
+    } catch (error) {
+      if (!(error instanceof NftProblem) || error.kind !== 'refused') throw error;
+      this.#log.warn({ err: error, table: this.#table }, 'the rules of Services are not as they were left: all are written anew');
+      await this.#replace(wanted);
+    }
+  }
+
+  async #replace(wanted: Ruleset): Promise<void> {
+    try {
+      await this.#run(replacement(this.#table, existingIn(await listed(this.#namespace, this.#table)), wanted));
+    } catch (error) {
+      if (!(error instanceof NftProblem) || error.kind !== 'refused') throw error;
+      // Chains or maps of another making: connections in flight go on, clients lose their affinity.
+      await this.#run(recreation(this.#table, wanted));
+    }
+  }
+
+  #run(script: string): Promise<string> {
+    return nft(this.#namespace, ['-f', '-'], script);
+  }
+}
