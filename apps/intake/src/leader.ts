@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { admit } from './admission/admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './admission/outcome.ts';
 import { endpointsOf } from './endpoints.ts';
+import { AddressBook } from './addresses/book.ts';
 import { ensureFirstObjects } from './first-objects.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { IntakeMetrics } from './metrics.ts';
@@ -50,6 +51,7 @@ export class Term {
   readonly #sweep: NamespaceSweep;
   readonly #nodes: Nodes;
   readonly #network: NetworkAnnouncer;
+  readonly #addresses: AddressBook;
   readonly #admitted = (...[resource, namespace, name]: Parameters<State['admitted']>): KubeObject | undefined => this.#state.admitted(resource, namespace, name);
   readonly #list = (resource: string): KubeObject[] => this.#state.list(resource);
   readonly #broken = Promise.withResolvers<string>();
@@ -86,6 +88,7 @@ export class Term {
     });
     this.#sweep = new NamespaceSweep(state, (write) => this.#group.submit(write), ports.log);
     this.#nodes = new Nodes(state, ports.bus, ports.log);
+    this.#addresses = new AddressBook(network, state);
     this.#network = new NetworkAnnouncer(state, network, ports.bus, ports.log);
     void leadership.lost.then((why) => {
       void this.#group.close(`this intake is no longer the leader: ${why}`);
@@ -114,7 +117,7 @@ export class Term {
   /** What writes are judged by: objects as admitted so far. */
   #view(): AdmissionView {
     const { limits, policy } = this.#ports;
-    return { admitted: this.#admitted, list: this.#list, limits, policy, now: Date.now() };
+    return { admitted: this.#admitted, list: this.#list, limits, policy, now: Date.now(), addresses: this.#addresses };
   }
 
   async #commit(changes: readonly Change[]): Promise<void> {

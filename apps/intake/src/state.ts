@@ -23,6 +23,7 @@ export class State {
   /** Version of the last admitted change. */
   admittedHead: number;
   readonly #admittedOfResource = new Map<string, number>();
+  readonly #listeners = new Map<string, (before: KubeObject | undefined, after: KubeObject | undefined) => void>();
 
   constructor(stored: StoredState) {
     this.head = stored.head;
@@ -72,13 +73,20 @@ export class State {
     return this.#admittedOfResource.get(resource) ?? this.#lastOfResource.get(resource) ?? 0;
   }
 
+  /** Calls a listener with each admitted change of a resource; undefined: not there. One per resource. */
+  onAdmitted(resource: string, listener: (before: KubeObject | undefined, after: KubeObject | undefined) => void): void {
+    this.#listeners.set(resource, listener);
+  }
+
   /** Notes an admitted change; it counts for admission from now on. */
   admit(change: Change): void {
+    const after = change.type === 'DELETED' ? undefined : (change.object as unknown as KubeObject);
+    this.#listeners.get(change.resource)?.(this.admitted(change.resource, change.namespace, change.name), after);
     this.admittedHead = change.version;
     this.#admittedOfResource.set(change.resource, change.version);
     let pending = this.#pending.get(change.resource);
     if (pending === undefined) this.#pending.set(change.resource, (pending = new Map()));
-    pending.set(keyOf(change.namespace, change.name), { version: change.version, object: change.type === 'DELETED' ? undefined : (change.object as unknown as KubeObject) });
+    pending.set(keyOf(change.namespace, change.name), { version: change.version, object: after });
   }
 
   /** Changes are on the disk: readers see them. */

@@ -60,6 +60,8 @@ export interface Kind {
   readonly columns: readonly Column[];
   /** Paths usable in field selectors besides metadata.name and metadata.namespace. */
   readonly fieldSelectors: readonly string[];
+  /** What is wrong with a name of this kind; what is with a DNS-1123 subdomain unless set. */
+  readonly nameProblem?: (name: string) => string | undefined;
   /** Longest name, where it is shorter than the 253 characters of Kubernetes. */
   readonly maxNameLength?: number;
   /** Members whose values are never repeated, in no message. */

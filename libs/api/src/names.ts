@@ -17,6 +17,13 @@ export function labelProblem(name: string): string | undefined {
   return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 }
 
+/** The same for a DNS-1035 label (services): it begins with a letter. */
+export function letterLabelProblem(name: string): string | undefined {
+  if (name.length > 63) return 'must be no more than 63 characters';
+  if (/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return undefined;
+  return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+}
+
 /** The same for the key of a label, annotation or finalizer: `[prefix/]name`. */
 export function qualifiedNameProblem(key: string): string | undefined {
   const slash = key.indexOf('/');

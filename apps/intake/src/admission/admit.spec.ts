@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ApiError, compilePolicy, resourceKey, kindByGvk, type KubeObject, type Limits } from '@roundsman/api';
+import { addressBook } from '../testing/addresses.ts';
 import { admit } from './admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
 
@@ -14,6 +15,7 @@ class World implements AdmissionView {
   readonly limits = limits;
   readonly policy = policy;
   readonly now = now;
+  readonly addresses = addressBook();
   #version = 0;
 
   constructor() {

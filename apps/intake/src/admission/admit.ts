@@ -4,6 +4,7 @@ import {
   alreadyExists, ApiError, badRequest, conflict, decode, forbidden, invalid, kindByResource, metadataCauses, modified, notFound, viewOf,
   type AdmissionContext, type Cause, type Kind, type KubeObject, type ObjectMeta, type StoredMeta,
 } from '@roundsman/api';
+import { completeService } from '../addresses/services.ts';
 import { isInternal } from '../users.ts';
 import { bind } from './binding.ts';
 import { endsWith, remove } from './deletion.ts';
@@ -16,7 +17,7 @@ type Body = Record<string, unknown>;
 /** Text that says something; anything else counts as not given. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 /** What objects get from others, or may not be beside them. They may change the object. */
-const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
+const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, services: completeService, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
 
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 

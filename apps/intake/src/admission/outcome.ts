@@ -1,6 +1,7 @@
 import { ApiError, badRequest, type Kind, type KubeObject, type Limits, type Policy } from '@roundsman/api';
 import type { Change, writeSchema } from '@roundsman/bus';
 import type { z } from 'zod';
+import type { AddressBook } from '../addresses/book.ts';
 
 /** One write as it arrives. */
 export type WriteRequest = z.output<typeof writeSchema>;
@@ -13,6 +14,8 @@ export interface AdmissionView {
   readonly limits: Limits;
   readonly policy: Policy;
   readonly now: number;
+  /** Which service has which address and port. */
+  readonly addresses: AddressBook;
 }
 
 /** What a write leads to. Without `type` nothing changes: dry run, or the object is as wanted already. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageColumn, column, nameColumn, textAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { conditionSchema } from '../meta.ts';
+import { labelProblem } from '../names.ts';
 import { objectOf } from './object.ts';
 
 const schema = objectOf('v1', 'Namespace', 'Holds objects whose names need only be unique within it', {
@@ -30,6 +31,7 @@ export const namespace: Kind = {
   shortNames: ['ns'],
   categories: [],
   namespaced: false,
+  nameProblem: labelProblem,
   schema,
   hasStatus: true,
   columns: [nameColumn, column('Status', 'string', 'Active or Terminating', (object) => textAt(object, 'status', 'phase') ?? null), ageColumn],

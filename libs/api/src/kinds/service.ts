@@ -1,5 +1,7 @@
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { letterLabelProblem } from '../names.ts';
+import { serviceRules } from '../rules/service.ts';
 import { serviceColumns } from './service/columns.ts';
 import { completeService } from './service/defaults.ts';
 import { serviceSchema, type Service } from './service/schema.ts';
@@ -13,11 +15,13 @@ export const service: Kind = {
   shortNames: ['svc'],
   categories: ['all'],
   namespaced: true,
+  nameProblem: letterLabelProblem,
   schema: serviceSchema,
   emptyIsAbsent: true,
   complete: (object: KubeObject) => completeService(object as Service),
   hasStatus: true,
   columns: serviceColumns,
   fieldSelectors: ['spec.clusterIP', 'spec.type'],
+  validate: serviceRules,
   generationOf: () => undefined,
 };

@@ -10,7 +10,7 @@ export const maxAnnotationBytes = 256 * 1024;
 export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
   const causes: Cause[] = [];
   const name = metadata.name ?? '';
-  const problemOf = kind.plural === 'namespaces' && kind.group === '' ? labelProblem : subdomainProblem;
+  const { nameProblem: problemOf = subdomainProblem } = kind;
   const nameProblem = problemOf(name);
   // The end of a generated name is good: what it begins with is judged by itself.
   const { generateName = '' } = metadata;

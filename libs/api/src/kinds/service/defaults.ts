@@ -14,6 +14,7 @@ export function completeService(service: Service): void {
   if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   service.status ??= { loadBalancer: {} };
+  for (const one of service.status.loadBalancer.ingress ?? []) if (one.ip !== undefined) one.ipMode ??= 'VIP';
 }
 
 function completePorts({ ports = [] }: ServiceSpec): void {
@@ -24,4 +25,4 @@ function completePorts({ ports = [] }: ServiceSpec): void {
 }
 
 /** Whether it is meant to be reached from outside of the cluster. */
-const isExposed = ({ type, externalIPs = [] }: ServiceSpec): boolean => type === 'NodePort' || type === 'LoadBalancer' || (type === 'ClusterIP' && externalIPs.length > 0);
+export const isExposed = ({ type, externalIPs = [] }: ServiceSpec): boolean => type === 'NodePort' || type === 'LoadBalancer' || (type === 'ClusterIP' && externalIPs.length > 0);
