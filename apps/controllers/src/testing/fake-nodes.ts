@@ -106,6 +106,6 @@ export class FakeNodes {
     if (fate === 'fails') return { ...pod.status, phase: 'Failed', conditions: [] };
     if (podConditionOf(pod, 'Ready')?.status === 'True') return undefined;
     const podIP = pod.status?.podIP ?? this.#address();
-    return { ...pod.status, podIP, podIPs: [{ ip: podIP }], phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: wholeSeconds(Date.now()) }] };
+    return { ...pod.status, podIP, podIPs: [{ ip: podIP }], phase: 'Running', startTime: wholeSeconds(Date.now()), conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: wholeSeconds(Date.now()) }] };
   }
 }
