@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messages } from '@roundsman/bus';
+import { FollowedNetwork } from '@roundsman/network';
 import { DockerPodRuntime, ProcessRuntime, type ContainerRuntime, type PodRuntime } from '@roundsman/containers';
 import type { ServiceContext } from '@roundsman/service';
 import { Gauge } from 'prom-client';
 import { absentRuntime } from './containers/absent-runtime.ts';
 import { DefaultRunner } from './default-runner.ts';
 import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
+import { NetworkHost } from './network/network-host.ts';
 import { PodHost } from './pods/pod-host.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,6 +25,8 @@ export class NodeAgent {
   readonly #runtime: ContainerRuntime;
   readonly #runner: DefaultRunner;
   readonly #podRuntime: PodRuntime;
+  readonly #followed: FollowedNetwork;
+  #network: NetworkHost | undefined;
   #pods: PodHost | undefined;
   #capacity: Record<string, string> = {};
   /** Changes with every start. */
@@ -36,6 +40,7 @@ export class NodeAgent {
     this.#runtime = runtime;
     this.#runner = new DefaultRunner(context.config, runtime, context.log);
     const { docker, cluster, node } = context.config;
+    this.#followed = new FollowedNetwork(context.bus, context.log);
     this.#podRuntime = docker === '' ? absentRuntime(noDocker) : new DockerPodRuntime({ socketPath: docker, cluster, node });
   }
 
@@ -51,8 +56,10 @@ export class NodeAgent {
       collect: () => gauge.set(this.#runner.restarts),
     });
     this.#capacity = await capacityOf(config);
-    this.#pods = new PodHost(this.#context, this.#podRuntime, this.#capacity);
-    await Promise.all([this.#runner.start(), this.#pods.start()]);
+    this.#network = await NetworkHost.of({ config, runtime: this.#podRuntime, state: this.#followed.state, log: this.#context.log });
+    this.#pods = new PodHost(this.#context, this.#podRuntime, this.#network.node, this.#capacity);
+    await this.#network.start();
+    await Promise.all([this.#runner.start(), this.#pods.start(), this.#followed.start()]);
     this.#beat();
     this.#timer = setInterval(() => this.#beat(), beatEveryMs);
   }
@@ -61,6 +68,8 @@ export class NodeAgent {
     clearInterval(this.#timer);
     await this.#beating;
     this.#context.health.remove('node-agent/runner');
+    await this.#followed.stop();
+    await this.#network?.stop();
     await Promise.all([this.#runner.stop(), this.#pods?.stop()]);
   }
 
@@ -71,13 +80,15 @@ export class NodeAgent {
   async #sendBeat(): Promise<void> {
     const { config, bus } = this.#context;
     const pods = this.#pods?.condition();
+    const network = this.#network?.condition();
+    const nodeAddresses = this.#network?.node.nodeAddresses ?? config.addresses;
     const runner = this.#runner.condition();
     const conditions = await machineConditions(config.dataDir);
     bus.publish(messages.nodeBeat, { node: config.node }, {
       node: config.node,
       instance: this.#instance,
       sentAt: new Date().toISOString(),
-      addresses: [...config.addresses.map((address) => ({ type: 'InternalIP' as const, address })), { type: 'Hostname' as const, address: config.node }],
+      addresses: [...nodeAddresses.map((address) => ({ type: 'InternalIP' as const, address })), { type: 'Hostname' as const, address: config.node }],
       capacity: this.#capacity,
       allocatable: this.#capacity,
       nodeInfo: { ...this.#info, ...(config.docker === '' ? {} : { containerRuntimeVersion: this.#podRuntime.version }) },
@@ -87,11 +98,12 @@ export class NodeAgent {
         'kubernetes.io/arch': this.#info['architecture'] ?? '',
         ...config.labels,
       },
-      annotations: {},
+      annotations: { ...this.#network?.node.annotations },
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),
         ...(pods === undefined ? [] : [pods]),
+        ...(network === undefined ? [] : [network]),
         { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the node agent is well' },
       ],
     });

@@ -25,6 +25,8 @@ export const settingsSchema = z.object({
   allow: z.string().default('').describe('Ranges, addresses or address:port that are targets all the same'),
   docker: z.string().default('').describe('Socket of the Docker daemon that pods run on; without it this node runs none'),
   cluster: z.string().regex(/^[A-Za-z0-9][-A-Za-z0-9._]{0,62}$/).default('default').describe('Cluster whose pods these are: others on the same daemon are never touched'),
+  network: z.enum(['auto', 'machine', 'namespace', 'docker']).default('auto').describe('What pods are wired to: the network namespace of the machine (one node per machine), one of the node’s own (several), or a network of Docker’s (without root; one machine only). auto: machine where that is possible'),
+  machine: z.enum(['true', 'false']).default('false').transform((text) => text === 'true').describe('This agent also looks after the machine’s own network: routes to other machines, what leaves the cluster, Services as programs of the machine reach them. One agent per machine; always so where the network is machine'),
   maxPods: z.coerce.number().int().positive().default(110).describe('Pods the node may run'),
   parallelStarts: z.coerce.number().int().positive().default(4).describe('Sandboxes and containers that a daemon is asked to start at the same time'),
   stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner with the agent; otherwise it goes on and is adopted by the next agent'),

@@ -1,12 +1,10 @@
 import type { Pod } from '@roundsman/api';
-import type { SandboxSpec } from '@roundsman/containers';
-import { dnsOf } from './dns.ts';
+import type { SandboxNetwork, SandboxSpec } from '@roundsman/containers';
 
-const domain = 'cluster.local';
 const longestHostname = 63;
 
-/** `name.subdomain.namespace.svc.cluster.local`, of pods with a subdomain. */
-export function fullName(pod: Pod): string | undefined {
+/** `name.subdomain.namespace.svc.<domain>`, of pods with a subdomain. */
+export function fullName(pod: Pod, domain: string): string | undefined {
   const { subdomain } = pod.spec;
   return subdomain === undefined || subdomain === '' ? undefined : `${shortName(pod)}.${subdomain}.${pod.metadata.namespace}.svc.${domain}`;
 }
@@ -17,25 +15,23 @@ export function shortName({ metadata, spec }: Pod): string {
   return name.slice(0, longestHostname).replace(/[-.]+$/, '');
 }
 
-export const hostnameOf = (pod: Pod): string => (pod.spec.setHostnameAsFQDN === true ? (fullName(pod) ?? shortName(pod)) : shortName(pod));
+export const hostnameOf = (pod: Pod, domain: string): string => (pod.spec.setHostnameAsFQDN === true ? (fullName(pod, domain) ?? shortName(pod)) : shortName(pod));
 
-/** What the containers of a pod share, as the runtime is asked for it. `resolvConf` is the machine's. */
-export function sandboxSpec(pod: Pod, resolvConf: string): SandboxSpec {
+/** What the containers of a pod share, as the runtime is asked for it. `domain` is the cluster's. */
+export function sandboxSpec(pod: Pod, network: SandboxNetwork, domain: string): SandboxSpec {
   const { metadata, spec } = pod;
-  const dns = dnsOf(spec, resolvConf);
   const ports = [...(spec.initContainers ?? []), ...spec.containers].flatMap((container) => container.ports ?? []);
   return {
     podUid: metadata.uid,
     namespace: metadata.namespace ?? '',
     podName: metadata.name,
-    hostname: hostnameOf(pod),
-    hostNetwork: spec.hostNetwork === true,
+    hostname: hostnameOf(pod, domain),
+    network,
     hostPID: spec.hostPID === true,
     hostIPC: spec.hostIPC === true,
     shareProcessNamespace: spec.shareProcessNamespace === true,
     ports: spec.hostNetwork === true ? [] : ports.map(({ containerPort, protocol, hostPort = 0, hostIP = '' }) => ({ containerPort, protocol, hostPort, hostIP })),
-    ...(dns === undefined ? {} : { dns }),
-    // /etc/hosts is a file of the agent's (hosts-file.ts).
+    // /etc/hosts and /etc/resolv.conf are files of the agent's (hosts-file.ts, dns.ts).
     extraHosts: [],
     sysctls: Object.fromEntries((spec.securityContext?.sysctls ?? []).map(({ name, value }) => [name, value])),
   };

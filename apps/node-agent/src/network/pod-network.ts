@@ -1,5 +1,5 @@
 import type { Pod } from '@roundsman/api';
-import type { Sandbox, SandboxNetwork } from '@roundsman/containers';
+import type { PodOnRuntime, Sandbox, SandboxNetwork } from '@roundsman/containers';
 
 /**
  * Gives the pods of one node their addresses and connects them. What it must know after a restart is on the sandboxes (their addresses) and in the kernel;
@@ -8,6 +8,15 @@ import type { Sandbox, SandboxNetwork } from '@roundsman/containers';
 export interface PodNetwork {
   /** Why no pod can be connected now (no pod CIDR yet, a missing privilege and what to do about it); undefined: they can. */
   problem(): string | undefined;
+  /** Called whenever they can be again. The answer ends it. */
+  onReady(listener: () => void): () => void;
+  /** Of the node, one per family: those of pods on its own network, too. */
+  readonly nodeAddresses: readonly string[];
+
+  /** All there is on the machine, before anything else is asked: its addresses are in use, what is not connected any more is connected again, what nobody has is removed. */
+  adopt(pods: readonly PodOnRuntime[]): Promise<void>;
+  /** Whether a sandbox that was found running is connected as the pod's is to be. */
+  fits(pod: Pod, sandbox: Sandbox): boolean;
   /** How the pod's sandbox is to be made; takes its addresses. Throws with a reason a person can act on: none is free. */
   plan(pod: Pod): Promise<SandboxNetwork>;
   /** Connects a sandbox that runs, publishes the pod's host ports, and gives back the pod's addresses, one per family (the node's for pods on its own network). */

@@ -6,10 +6,11 @@ import type { NodeServices } from './node-services.ts';
 const againAfterMs = 1_000;
 
 /** Clears away a pod of which nothing runs: containers, files, then the object (unless that is gone). Each is tried until it is done, or `stopped`. */
-export async function closePod({ runtime, intake, images, log }: NodeServices, files: PodFiles, pod: Pod, objectIsGone: () => boolean, stopped: () => boolean): Promise<void> {
+export async function closePod({ runtime, network, intake, images, log }: NodeServices, files: PodFiles, pod: Pod, objectIsGone: () => boolean, stopped: () => boolean): Promise<void> {
   const { uid } = pod.metadata;
   const steps: (readonly [failed: string, work: () => Promise<void>])[] = [
     ['containers of a pod not removed', () => runtime.removePod(uid)],
+    ['addresses of a pod not given back', () => network.release(uid)],
     ['files of a pod not removed', () => files.remove()],
     ['end of a pod not told', () => (objectIsGone() ? Promise.resolve() : intake.gone(pod))],
   ];

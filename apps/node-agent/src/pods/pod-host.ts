@@ -8,6 +8,7 @@ import { BusIntake } from '../intake/node-intake.ts';
 import { PodSource } from '../intake/pod-source.ts';
 import type { NodeCondition } from '../machine.ts';
 import type { Settings } from '../settings.ts';
+import type { PodNetwork } from '../network/pod-network.ts';
 import { NodeStats } from '../stats/node-stats.ts';
 import { PodStreams } from '../streams/pod-streams.ts';
 import type { NodeServices } from './node-services.ts';
@@ -24,20 +25,23 @@ export class PodHost {
   readonly #stats: NodeStats;
   readonly manager: PodManager;
 
-  constructor(context: ServiceContext<Settings>, runtime: PodRuntime, allocatable: Readonly<Record<string, string>>) {
+  constructor(context: ServiceContext<Settings>, runtime: PodRuntime, network: PodNetwork, allocatable: Readonly<Record<string, string>>) {
     const { config, bus, log } = context;
     this.#context = context;
     const intake = new BusIntake(bus, config.node);
     this.#events = new EventRecorder({ node: config.node, send: (event) => intake.event(event), onError: (error) => log.warn({ err: error }, 'event not told') });
     this.#services = {
       runtime,
+      network,
       intake,
       events: this.#events,
       images: new Images(runtime, this.#events),
       slots: slotsOf(config),
       log,
       podsFolder: join(config.dataDir, 'pods'),
-      hostIPs: config.addresses,
+      get hostIPs() {
+        return network.nodeAddresses;
+      },
       allocatable,
       machineFiles: { resolvConf: () => textOf('/etc/resolv.conf'), hosts: () => textOf('/etc/hosts') },
     };

@@ -26,7 +26,7 @@ export class PodManager implements PodChanges {
   #unbegun: (() => void)[] = [];
   #listed = false;
   #problem: string | undefined = 'the container runtime was not looked at yet';
-  #unwatch: () => void = () => undefined;
+  readonly #unwatch: (() => void)[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
   #looking = false;
   #stopped = false;
@@ -45,7 +45,8 @@ export class PodManager implements PodChanges {
   }
 
   async start(): Promise<void> {
-    this.#unwatch = this.#services.runtime.watch((event) => this.#event(event));
+    const { runtime, network } = this.#services;
+    this.#unwatch.push(runtime.watch((event) => this.#event(event)), network.onReady(() => this.#retry()));
     await this.#look();
     this.#timers.push(
       setInterval(() => void this.#look(), lookEveryMs),
@@ -56,7 +57,7 @@ export class PodManager implements PodChanges {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearInterval(timer);
-    this.#unwatch();
+    for (const unwatch of this.#unwatch) unwatch();
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
     await this.#looked;
   }
@@ -113,14 +114,16 @@ export class PodManager implements PodChanges {
   }
 
   async #lookOnce(): Promise<void> {
-    const { runtime, log } = this.#services;
+    const { runtime, network, log } = this.#services;
     const before = this.#problem;
     const seen = new Map([...this.#workers].map(([uid, worker]) => [uid, worker.seen]));
     this.#problem = await runtime.problem().catch((error: Error) => error.message);
     if (this.#problem !== undefined && this.#problem !== before) log.warn({ problem: this.#problem }, 'no containers can be run now');
     let pods: Map<string, PodOnRuntime>;
     try {
-      pods = new Map((await runtime.pods()).map((pod) => [pod.podUid, pod]));
+      const found = await runtime.pods();
+      if (!this.#hasLooked) await network.adopt(found);
+      pods = new Map(found.map((pod) => [pod.podUid, pod]));
     } catch (error) {
       this.#problem ??= (error as Error).message;
       return;
@@ -134,7 +137,7 @@ export class PodManager implements PodChanges {
       for (const begin of this.#unbegun.splice(0)) begin();
     }
     this.#endOrphans();
-    if (before !== undefined && this.#problem === undefined) for (const worker of this.#workers.values()) worker.retry();
+    if (before !== undefined && this.#problem === undefined) this.#retry();
   }
 
   /** Pods on the machine that the record does not know: ended, their files removed. Only after all pods were listed and the machine was looked at. */
@@ -164,6 +167,10 @@ export class PodManager implements PodChanges {
           if (!(error instanceof FilesKept)) this.#ending.delete(uid);
         },
       );
+  }
+
+  #retry(): void {
+    for (const worker of this.#workers.values()) worker.retry();
   }
 
   #refreshVolumes(): void {

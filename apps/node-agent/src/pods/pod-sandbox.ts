@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Pod } from '@roundsman/api';
 import type { Sandbox } from '@roundsman/containers';
+import { dnsOf } from '../containers/dns.ts';
 import { sandboxSpec } from '../containers/sandbox-spec.ts';
+import { NetworkNotReady } from '../network/readiness.ts';
 import type { PodFiles } from '../volumes/pod-files.ts';
 import { mountFailed, VolumeProblem } from '../volumes/volume-problem.ts';
 import type { NodeServices } from './node-services.ts';
@@ -15,6 +17,8 @@ export class PodSandbox {
   readonly #services: NodeServices;
   readonly #files: PodFiles;
   #current: Sandbox | undefined;
+  /** Which start of which sandbox is connected to the network. */
+  #connected: string | undefined;
   #run = '';
   #busy = false;
   #failures = 0;
@@ -44,8 +48,10 @@ export class PodSandbox {
     this.#retryAt = 0;
   }
 
-  adopt(found: Sandbox | undefined, run: string | undefined): void {
-    this.#current = found;
+  adopt(pod: Pod, found: Sandbox | undefined, run: string | undefined): void {
+    const connected = found?.running === true && this.#services.network.fits(pod, found);
+    this.#connected = connected ? found.id : undefined;
+    this.#current = found === undefined ? undefined : { ...found, running: connected };
     this.#run = run || randomUUID();
   }
 
@@ -53,7 +59,8 @@ export class PodSandbox {
   observe(found: Sandbox | undefined): boolean {
     const before = this.#current;
     if (found === undefined) this.ended(before?.id);
-    else this.#current = found;
+    // One that was made and could not be connected is none yet.
+    else if (found.id === this.#connected || !found.running) this.#current = found;
     return before?.id !== this.#current?.id || before?.running !== this.#current?.running;
   }
 
@@ -61,19 +68,20 @@ export class PodSandbox {
   ended(id: string | undefined): boolean {
     if (this.#current === undefined || this.#current.id !== id) return false;
     this.#current = { ...this.#current, running: false };
+    this.#connected = undefined;
     return true;
   }
 
-  /** Makes it, with all volumes first (`setUp`). What fails is told, and tried again later. */
+  /** Makes and connects it, with all volumes first (`setUp`). What fails is told, and tried again later. */
   async make(pod: Pod, addresses: () => readonly string[], setUp: () => Promise<void>): Promise<void> {
-    const { runtime, slots, events, machineFiles } = this.#services;
+    const { events } = this.#services;
     this.#busy = true;
     try {
       await setUp();
-      const spec = sandboxSpec(pod, await machineFiles.resolvConf());
-      this.#current = await slots.run('sandbox', () => runtime.startSandbox(spec));
+      this.#current = await this.#connectedTo(pod);
+      this.#connected = this.#current.id;
       this.#run = randomUUID();
-      await this.#files.writeHosts(pod, addresses(), machineFiles.hosts);
+      for (const warning of await this.writeFiles(pod, addresses())) events.record(pod, 'Warning', 'DNSConfigForming', warning);
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
@@ -81,6 +89,10 @@ export class PodSandbox {
       if (error instanceof VolumeProblem) {
         events.record(pod, 'Warning', 'FailedMount', mountFailed(error));
         this.#retryAt = Date.now() + Math.min(mountRetryMs.first * 2 ** Math.min(this.#failures - 1, 20), mountRetryMs.longest);
+      } else if (error instanceof NetworkNotReady) {
+        // It is told when it is.
+        events.record(pod, 'Warning', 'NetworkNotReady', `network is not ready: ${message}`);
+        this.#retryAt = Date.now() + sandboxRetryMs;
       } else {
         events.record(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);
         this.#retryAt = Date.now() + sandboxRetryMs;
@@ -90,14 +102,37 @@ export class PodSandbox {
     }
   }
 
+  /** The /etc/hosts and /etc/resolv.conf of its containers. Answers what the latter had no room for. */
+  async writeFiles(pod: Pod, addresses: readonly string[]): Promise<readonly string[]> {
+    const { machineFiles, networkState } = this.#services;
+    // They are written when the sandbox is made, and only brought up to date later.
+    if (networkState.network === undefined) return [];
+    const { text, warnings } = dnsOf(pod, await machineFiles.resolvConf(), networkState.network);
+    await this.#files.writeHosts(pod, addresses, machineFiles.hosts, networkState.network.domain);
+    await this.#files.writeResolvConf(text);
+    return warnings;
+  }
+
+  async #connectedTo(pod: Pod): Promise<Sandbox> {
+    const { runtime, network, networkState, slots } = this.#services;
+    if (networkState.network === undefined) throw new NetworkNotReady('how the network of the cluster is made is not known yet: intake has not answered');
+    const spec = sandboxSpec(pod, await network.plan(pod), networkState.network.domain);
+    return slots.run('sandbox', async () => {
+      const sandbox = await runtime.startSandbox(spec);
+      await network.connect(pod, sandbox);
+      return sandbox;
+    });
+  }
+
   /** Gives back what a pod holds that has ended; its containers stay, for their logs. */
   async end(): Promise<void> {
     if (this.#current === undefined) return;
-    const { id } = this.#current;
+    const { id, podUid } = this.#current;
     this.#busy = true;
     try {
       await this.#services.runtime.stopContainer(id, 0);
       this.ended(id);
+      await this.#services.network.release(podUid);
     } finally {
       this.#busy = false;
     }

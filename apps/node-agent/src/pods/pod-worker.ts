@@ -102,7 +102,7 @@ export class PodWorker {
     }
     await this.#runs.adopt(found, this.#pod.status ?? {});
     const newest = [...this.#runs.all.values()].flat().reduce<Run | undefined>((last, run) => (last === undefined || run.createdAt > last.createdAt ? run : last), undefined);
-    this.#sandbox.adopt(found?.sandbox, newest?.sandboxRun);
+    this.#sandbox.adopt(this.#pod, found?.sandbox, newest?.sandboxRun);
     this.#ready = true;
     this.wake();
   }
@@ -308,7 +308,7 @@ export class PodWorker {
     const materials = await this.#materials.get(maxAgeMs);
     await this.#files.setUp(this.#pod, materials, { podIPs: this.podIPs, hostIPs: this.#services.hostIPs, allocatable: this.#services.allocatable });
     // Of a sandbox that an earlier agent made and did not get further with.
-    if (this.#sandbox.current?.running === true) await this.#files.writeHosts(this.#pod, this.podIPs, this.#services.machineFiles.hosts);
+    if (this.#sandbox.current?.running === true) await this.#sandbox.writeFiles(this.#pod, this.podIPs);
   }
 
   async #forget({ id, name, attempt }: Run): Promise<void> {

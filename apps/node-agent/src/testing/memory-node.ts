@@ -11,11 +11,13 @@ import type { NodeServices } from '../pods/node-services.ts';
 import { PodManager } from '../pods/pod-manager.ts';
 import { StartSlots } from '../pods/start-slots.ts';
 import { unmountBelow } from '../volumes/mounts.ts';
+import { MemoryNetwork } from './memory-network.ts';
 import { podOf } from './runs.ts';
 
 /** The pods of one node without a daemon, a bus or a record: containers do what the test says (`runtime`). */
 export class MemoryNode implements NodeIntake {
   readonly runtime = new FakePodRuntime();
+  readonly network = new MemoryNetwork();
   /** `name reason: message`, each time. */
   readonly events: string[] = [];
   readonly folder: string;
@@ -45,6 +47,7 @@ export class MemoryNode implements NodeIntake {
     slots.allow(4);
     const services: NodeServices = {
       runtime: this.runtime,
+      network: this.network,
       intake: this,
       events,
       images: new Images(this.runtime, events),

@@ -1,12 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ContainerStatus } from '@roundsman/api';
+import type { ClusterNetwork, ContainerStatus } from '@roundsman/api';
 import { DockerPodRuntime } from '@roundsman/containers';
 import { Health, type ServiceContext } from '@roundsman/service';
 import { startDocker, startNats, testImages, type TestDocker, type TestImage, type TestNats } from '@roundsman/testkit';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { NetworkState } from '@roundsman/network';
+import { removeMachineNetwork } from '../network/machine/remove.ts';
+import { NetworkHost } from '../network/network-host.ts';
 import { PodHost } from '../pods/pod-host.ts';
 import { unmountBelow } from '../volumes/mounts.ts';
 import { settingsSchema, type Settings } from '../settings.ts';
@@ -14,9 +18,17 @@ import { FakeIntake } from './fake-intake.ts';
 
 export const allocatable = { cpu: '4', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' };
 
+const clusterNetworkOf = (range: string): ClusterNetwork => ({
+  podCidrs: [range], nodePrefixes: [24], serviceCidrs: ['10.255.0.0/24'], loadBalancerCidrs: [], nodePorts: { first: 30000, last: 32767 },
+  domain: 'cluster.local', dnsAddresses: ['10.255.0.10'], backend: 'host-gw',
+});
+
 /** One node on a real Docker daemon and a real NATS server, without the rest of the agent. */
 export class NodeRig {
   readonly node = 'node-1';
+  readonly cluster = `test-${randomUUID().slice(0, 8)}`;
+  /** Of its pods: apart from those that daemons of tests have. */
+  readonly range = `10.${60 + Math.floor(Math.random() * 40)}.${Math.floor(Math.random() * 256)}.0/24`;
   private constructor(
     readonly nats: TestNats,
     readonly docker: TestDocker,
@@ -24,6 +36,7 @@ export class NodeRig {
     readonly intake: FakeIntake,
   ) {}
   #host: PodHost | undefined;
+  #network: NetworkHost | undefined;
   #runtime: DockerPodRuntime | undefined;
 
   static async start(options: { liveRestore?: boolean; images?: readonly TestImage[] } = {}): Promise<NodeRig> {
@@ -46,20 +59,27 @@ export class NodeRig {
   }
 
   #newRuntime(): DockerPodRuntime {
-    return new DockerPodRuntime({ socketPath: this.docker.socket, cluster: 'test', node: this.node });
+    return new DockerPodRuntime({ socketPath: this.docker.socket, cluster: this.cluster, node: this.node });
   }
 
   /** Starts the agent's part that runs pods, as after a start of the agent. */
   async up(settings: Record<string, string> = {}): Promise<void> {
-    const config: Settings = settingsSchema.parse({ node: this.node, dataDir: this.folder, docker: this.docker.socket, cluster: 'test', addresses: this.docker.gateway, ...settings });
+    const config: Settings = settingsSchema.parse({ node: this.node, dataDir: this.folder, docker: this.docker.socket, cluster: this.cluster, addresses: this.docker.gateway, ...settings });
     const level = process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent';
     const context = { config, bus: await this.nats.connect(`agent-${this.node}`), databaseUrl: undefined, log: pino({ level }), metrics: new Registry(), health: new Health() } as unknown as ServiceContext<Settings>;
-    this.#host = new PodHost(context, this.#newRuntime(), allocatable);
+    const runtime = this.#newRuntime();
+    const state = new NetworkState();
+    this.#network = await NetworkHost.of({ config, runtime, state, log: context.log });
+    this.#host = new PodHost(context, runtime, this.#network.node, allocatable);
+    await this.#network.start();
     await this.#host.start();
+    // As intake tells it a moment after the start.
+    state.replace(clusterNetworkOf(this.range), [{ resource: 'nodes', object: { apiVersion: 'v1', kind: 'Node', metadata: { name: this.node, uid: this.node, resourceVersion: '1' }, spec: { podCIDRs: [this.range] } } }]);
   }
 
   /** Its pods go on. */
   async down(): Promise<void> {
+    await this.#network?.stop();
     await this.#host?.stop();
     this.#host = undefined;
   }
@@ -74,6 +94,7 @@ export class NodeRig {
     await this.down();
     await this.#runtime?.close();
     await this.docker.stop();
+    await removeMachineNetwork(this.cluster);
     await this.nats.stop();
     await unmountBelow(this.folder);
     await rm(this.folder, { recursive: true, force: true });

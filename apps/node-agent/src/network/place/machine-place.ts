@@ -1,0 +1,32 @@
+import { isIPv4 } from 'node:net';
+import type { SandboxNetwork } from '@roundsman/containers';
+import type { NetworkNamespace } from '../../services/network-namespace.ts';
+import { here, ip, runSteps, sysctl } from '../kernel/steps.ts';
+import { refuseStrays } from '../wiring/node-link.ts';
+import type { NodeAddressing, NodePlace } from './node-place.ts';
+
+/** The machine is the node: its pods' links end in the agent's own namespace. */
+export class MachinePlace implements NodePlace {
+  #done = '';
+
+  find(): Promise<NetworkNamespace> {
+    return Promise.resolve(here);
+  }
+
+  async ensure({ nodeAddresses, podCIDRs }: NodeAddressing): Promise<NetworkNamespace> {
+    const wanted = podCIDRs.join();
+    if (this.#done !== wanted) {
+      await runSteps([{ in: here, script: [sysctl('ipv4/ip_forward', '1'), ip(...nodeAddresses.map((address) => `addr replace ${address}/${isIPv4(address) ? 32 : 128} dev lo`), ...refuseStrays(podCIDRs))].join('\n') }]);
+      this.#done = wanted;
+    }
+    return here;
+  }
+
+  hostNetwork(): SandboxNetwork {
+    return { kind: 'host' };
+  }
+
+  routes(): readonly string[] {
+    return [];
+  }
+}

@@ -1,0 +1,46 @@
+import { isIPv4 } from 'node:net';
+import type { Owner } from '@roundsman/containers';
+import { aliasOf, gatewayMac, routeProtocol, tagOf } from '../kernel/links.ts';
+import { here, ip, ipAnyhow, namespaceOf, sysctl, type Step } from '../kernel/steps.ts';
+import { wayOut, withIPv6 } from './pod-link.ts';
+
+/** A node with a namespace of its own: how it is joined to the machine. */
+export interface NodeLink {
+  readonly owner: Owner;
+  /** A process in the node's namespace. */
+  readonly pid: number;
+  /** One per range. */
+  readonly nodeAddresses: readonly string[];
+  readonly podCIDRs: readonly string[];
+  readonly mtu: number;
+}
+
+export const nodeLinkName = ({ cluster, node }: Owner): string => `rn${tagOf(cluster, node)}`;
+
+/** Packets to a pod that is not there: refused at once, instead of sent around. */
+export const refuseStrays = (podCIDRs: readonly string[]): string[] => podCIDRs.map((range) => `route replace unreachable ${range} metric 4096 proto ${routeProtocol}`);
+
+export const forwarding: string = [sysctl('ipv4/ip_forward', '1'), sysctl('ipv6/conf/all/forwarding', '1')].join('\n');
+
+/** On the machine: the node itself by its link, its pods by the node. */
+export const routesToNode = ({ owner, nodeAddresses, podCIDRs }: Pick<NodeLink, 'owner' | 'nodeAddresses' | 'podCIDRs'>): string[] =>
+  nodeAddresses.flatMap((address, index) => [
+    `route replace ${address} dev ${nodeLinkName(owner)} scope link proto ${routeProtocol}`,
+    `${isIPv4(address) ? '' : '-6 '}route replace ${podCIDRs[index] ?? ''} via ${address} dev ${nodeLinkName(owner)} onlink proto ${routeProtocol}`,
+  ]);
+
+/** Makes the link from nothing: one of this name goes first. */
+export function nodeLinkSteps({ owner, pid, nodeAddresses, podCIDRs, mtu }: NodeLink): Step[] {
+  const name = nodeLinkName(owner);
+  return [
+    {
+      in: here,
+      script: [
+        ipAnyhow(`link del ${name}`),
+        ip(`link add ${name} mtu ${mtu} address ${gatewayMac} type veth peer name eth0 mtu ${mtu} netns ${pid}`, `link set ${name} alias ${aliasOf(owner, 'node')} up`),
+      ].join('\n'),
+    },
+    { in: namespaceOf(pid), script: [forwarding, withIPv6(nodeAddresses), ip('link set lo up', 'link set eth0 up', ...wayOut('eth0', nodeAddresses), ...refuseStrays(podCIDRs))].join('\n') },
+    { in: here, script: ip(...routesToNode({ owner, nodeAddresses, podCIDRs })) },
+  ];
+}
