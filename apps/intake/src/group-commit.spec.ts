@@ -3,7 +3,7 @@ import { ApiError, compilePolicy } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import { admit } from './admission/admit.ts';
 import type { WriteRequest } from './admission/outcome.ts';
-import { addressBook } from './testing/addresses.ts';
+import { books } from './testing/addresses.ts';
 import { GroupCommit, largestBatch, largestBatchBytes, largestQueueBytes } from './group-commit.ts';
 import { State } from './state.ts';
 
@@ -23,7 +23,7 @@ function setUp() {
   let failed: Error | undefined;
   const waiting: (() => void)[] = [];
   const group = new GroupCommit(state, {
-    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.list(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, addresses: addressBook() }),
+    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.list(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books() }),
     commit: (changes) =>
       new Promise((resolve, reject) => {
         flushes.push({ changes, done: resolve, fail: () => reject(new Error('the disk is gone')) });

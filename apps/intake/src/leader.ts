@@ -6,6 +6,7 @@ import { admit } from './admission/admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './admission/outcome.ts';
 import { endpointsOf } from './endpoints.ts';
 import { AddressBook } from './addresses/book.ts';
+import { HostBook } from './addresses/hosts.ts';
 import { ensureFirstObjects } from './first-objects.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { IntakeMetrics } from './metrics.ts';
@@ -52,6 +53,7 @@ export class Term {
   readonly #nodes: Nodes;
   readonly #network: NetworkAnnouncer;
   readonly #addresses: AddressBook;
+  readonly #hosts: HostBook;
   readonly #admitted = (...[resource, namespace, name]: Parameters<State['admitted']>): KubeObject | undefined => this.#state.admitted(resource, namespace, name);
   readonly #list = (resource: string): KubeObject[] => this.#state.list(resource);
   readonly #broken = Promise.withResolvers<string>();
@@ -89,6 +91,7 @@ export class Term {
     this.#sweep = new NamespaceSweep(state, (write) => this.#group.submit(write), ports.log);
     this.#nodes = new Nodes(state, ports.bus, ports.log);
     this.#addresses = new AddressBook(network, state);
+    this.#hosts = new HostBook(state);
     this.#network = new NetworkAnnouncer(state, network, ports.bus, ports.log);
     void leadership.lost.then((why) => {
       void this.#group.close(`this intake is no longer the leader: ${why}`);
@@ -117,7 +120,7 @@ export class Term {
   /** What writes are judged by: objects as admitted so far. */
   #view(): AdmissionView {
     const { limits, policy } = this.#ports;
-    return { admitted: this.#admitted, list: this.#list, limits, policy, now: Date.now(), addresses: this.#addresses };
+    return { admitted: this.#admitted, list: this.#list, limits, policy, now: Date.now(), addresses: this.#addresses, hosts: this.#hosts };
   }
 
   async #commit(changes: readonly Change[]): Promise<void> {

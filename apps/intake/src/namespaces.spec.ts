@@ -3,7 +3,7 @@ import { compilePolicy, serviceUnavailable, type KubeObject } from '@roundsman/a
 import { eventually } from '@roundsman/testkit';
 import { pino } from 'pino';
 import { admit } from './admission/admit.ts';
-import { addressBook } from './testing/addresses.ts';
+import { books } from './testing/addresses.ts';
 import { GroupCommit } from './group-commit.ts';
 import { NamespaceSweep } from './namespaces.ts';
 import { State } from './state.ts';
@@ -22,7 +22,7 @@ function setUp(objects: number, finalizers?: string[]) {
     lastOfResource: new Map([['namespaces', 10]]),
   });
   const group: GroupCommit = new GroupCommit(state, {
-    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.list(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, addresses: addressBook() }),
+    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.list(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books() }),
     commit: () => new Promise((resolve) => setImmediate(resolve)),
     committed: (changes) => sweep.committed(changes),
     settled: () => undefined,

@@ -16,7 +16,7 @@ export interface Column {
 /** One thing wrong with an object, as in Status.details.causes: `field` is a path such as `spec.request.qps`. */
 export interface Cause {
   readonly field: string;
-  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueNotSupported' | 'FieldValueForbidden' | 'FieldValueDuplicate' | 'FieldValueTooLong' | 'FieldValueTypeInvalid' | 'FieldValueNotFound';
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueNotSupported' | 'FieldValueForbidden' | 'FieldValueDuplicate' | 'FieldValueTooLong' | 'FieldValueTooMany' | 'FieldValueTypeInvalid' | 'FieldValueNotFound';
   readonly message: string;
 }
 

@@ -17,6 +17,13 @@ export function labelProblem(name: string): string | undefined {
   return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 }
 
+/** The same for `*.` and a subdomain: all names directly below it. */
+export function wildcardProblem(name: string): string | undefined {
+  if (name.length > 253) return 'must be no more than 253 characters';
+  if (name.startsWith('*.') && subdomain.test(name.slice(2))) return undefined;
+  return "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+}
+
 /** The same for a DNS-1035 label (services): it begins with a letter. */
 export function letterLabelProblem(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters';

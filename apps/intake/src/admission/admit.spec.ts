@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ApiError, compilePolicy, resourceKey, kindByGvk, type KubeObject, type Limits } from '@roundsman/api';
-import { addressBook } from '../testing/addresses.ts';
+import { books } from '../testing/addresses.ts';
 import { admit } from './admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
 
@@ -15,7 +15,8 @@ class World implements AdmissionView {
   readonly limits = limits;
   readonly policy = policy;
   readonly now = now;
-  readonly addresses = addressBook();
+  readonly addresses = books().addresses;
+  readonly hosts = books().hosts;
   #version = 0;
 
   constructor() {

@@ -4,11 +4,13 @@ import {
   alreadyExists, ApiError, badRequest, conflict, decode, forbidden, invalid, kindByResource, metadataCauses, modified, notFound, viewOf,
   type AdmissionContext, type Cause, type Kind, type KubeObject, type ObjectMeta, type StoredMeta,
 } from '@roundsman/api';
+import { checkHost } from '../addresses/hosts.ts';
 import { completeService } from '../addresses/services.ts';
 import { isInternal } from '../users.ts';
 import { bind } from './binding.ts';
 import { endsWith, remove } from './deletion.ts';
 import { evict } from './eviction.ts';
+import { completeIngress } from './ingress-class.ts';
 import { admitted, timestamp, unchanged, type Admitted, type AdmissionView, type WriteRequest } from './outcome.ts';
 import { completePod } from './pods.ts';
 import { onlyOneDefault } from './priority-classes.ts';
@@ -17,7 +19,7 @@ type Body = Record<string, unknown>;
 /** Text that says something; anything else counts as not given. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 /** What objects get from others, or may not be beside them. They may change the object. */
-const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, services: completeService, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
+const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, services: completeService, 'ingresses.networking.k8s.io': completeIngress, 'dnses.roundsman.io': checkHost, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
 
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -2,6 +2,7 @@ import { ApiError, badRequest, type Kind, type KubeObject, type Limits, type Pol
 import type { Change, writeSchema } from '@roundsman/bus';
 import type { z } from 'zod';
 import type { AddressBook } from '../addresses/book.ts';
+import type { HostBook } from '../addresses/hosts.ts';
 
 /** One write as it arrives. */
 export type WriteRequest = z.output<typeof writeSchema>;
@@ -16,6 +17,8 @@ export interface AdmissionView {
   readonly now: number;
   /** Which service has which address and port. */
   readonly addresses: AddressBook;
+  /** Which DNS object has which host. */
+  readonly hosts: HostBook;
 }
 
 /** What a write leads to. Without `type` nothing changes: dry run, or the object is as wanted already. */

@@ -1,6 +1,7 @@
 import { ageColumn, column, nameColumn, textAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { dnsRules } from '../rules/dns.ts';
 import { dnsSchema, type Dns } from './dns/schema.ts';
 
 export const dns: Kind = {
@@ -26,6 +27,7 @@ export const dns: Kind = {
     ageColumn,
   ],
   fieldSelectors: ['spec.host'],
+  validate: dnsRules,
 };
 
 /** `/shop=shop:80,/mail=mail:http` */

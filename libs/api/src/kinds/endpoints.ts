@@ -1,4 +1,5 @@
 import type { Kind } from '../kind.ts';
+import { endpointsRules } from '../rules/endpoints.ts';
 import { endpointsColumns } from './endpoints/columns.ts';
 import { endpointsSchema } from './endpoints/schema.ts';
 
@@ -16,5 +17,6 @@ export const endpoints: Kind = {
   hasStatus: false,
   columns: endpointsColumns,
   fieldSelectors: [],
+  validate: endpointsRules,
   generationOf: () => undefined,
 };

@@ -1,5 +1,6 @@
 import type { Kind } from '../kind.ts';
 import { valueAt } from '../columns.ts';
+import { endpointSliceRules } from '../rules/endpoint-slice.ts';
 import { endpointSliceColumns } from './endpointslice/columns.ts';
 import { endpointSliceSchema } from './endpointslice/schema.ts';
 
@@ -17,6 +18,7 @@ export const endpointSlice: Kind = {
   hasStatus: false,
   columns: endpointSliceColumns,
   fieldSelectors: [],
+  validate: endpointSliceRules,
   // Everything but its metadata, and its labels.
   generationOf: (object) => [valueAt(object, 'addressType'), valueAt(object, 'endpoints'), valueAt(object, 'ports'), object.metadata.labels],
 };

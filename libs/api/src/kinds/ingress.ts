@@ -1,5 +1,6 @@
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { ingressRules } from '../rules/ingress.ts';
 import { ingressColumns } from './ingress/columns.ts';
 import { ingressSchema, type Ingress } from './ingress/schema.ts';
 
@@ -18,6 +19,7 @@ export const ingress: Kind = {
   hasStatus: true,
   columns: ingressColumns,
   fieldSelectors: [],
+  validate: ingressRules,
 };
 
 function complete(object: KubeObject): void {

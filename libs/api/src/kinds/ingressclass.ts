@@ -1,6 +1,7 @@
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import { ingressClassRules } from '../rules/ingress-class.ts';
 import { ingressClassSchema, type IngressClass } from './ingressclass/schema.ts';
 
 export const ingressClass: Kind = {
@@ -23,6 +24,7 @@ export const ingressClass: Kind = {
     ageColumn,
   ],
   fieldSelectors: [],
+  validate: ingressClassRules,
 };
 
 /** Parameters that do not say where they are belong to the whole cluster. */

@@ -26,6 +26,7 @@ export const invalidValue = (field: string, value: unknown, why: string): Cause 
 export const required = (field: string, why: string): Cause => ({ field, reason: 'FieldValueRequired', message: why === '' ? 'Required value' : `Required value: ${why}` });
 export const forbiddenField = (field: string, why: string): Cause => ({ field, reason: 'FieldValueForbidden', message: `Forbidden: ${why}` });
 export const tooLong = (field: string, limit: number): Cause => ({ field, reason: 'FieldValueTooLong', message: `Too long: may not be more than ${limit} bytes` });
+export const tooMany = (field: string, count: number, limit: number): Cause => ({ field, reason: 'FieldValueTooMany', message: `Too many: ${count}: must have at most ${limit} items` });
 export const notSupported = (field: string, value: unknown, supported: readonly unknown[]): Cause => ({
   field,
   reason: 'FieldValueNotSupported',
