@@ -8,7 +8,7 @@ export type Response = ServerResponse | Http2ServerResponse;
 
 /** An answer of the proxy itself: one sentence about what is wrong. Nothing when there is nobody to answer any more, or an answer has begun. */
 export function answer(request: Request, response: Response, status: number, sentence: string, headers: Readonly<Record<string, string>> = {}): void {
-  if (response.headersSent || response.destroyed) {
+  if (response.headersSent || isGone(response)) {
     response.destroy();
     return;
   }
@@ -31,3 +31,6 @@ function unreadBody(request: Request): Record<string, string> {
 }
 
 export const hasBody = ({ headers }: Request): boolean => headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/** Nobody is there any more to be answered. */
+export const isGone = (response: Response): boolean => response.destroyed || ('stream' in response && response.stream.destroyed);

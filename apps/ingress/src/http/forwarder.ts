@@ -2,7 +2,7 @@ import type { ClientRequest, ServerResponse } from 'node:http';
 import { createProxyServer, type ProxyServer } from 'httpxy';
 import type { Choice } from '../upstream/choice.ts';
 import { NotConnected, type Endpoint } from '../upstream/endpoint.ts';
-import { hasBody, type Request, type Response } from './answers.ts';
+import { hasBody, isGone, type Request, type Response } from './answers.ts';
 import { takeResponseHeaders } from './headers.ts';
 
 /** `answered`: by the endpoint, whatever it said. `gone`: there is nobody to answer any more. Otherwise nothing has been answered yet. */
@@ -38,7 +38,7 @@ export class Forwarder {
       takeResponseHeaders(received.headers);
       // An endpoint that answers in its own time has its headers passed on now, not with the first byte of the body.
       setImmediate(() => {
-        if (!response.headersSent && !response.destroyed && response.statusCode === received.statusCode) (response as ServerResponse).flushHeaders();
+        if (!response.headersSent && !isGone(response) && response.statusCode === received.statusCode) (response as ServerResponse).flushHeaders();
       });
     });
   }
@@ -57,7 +57,7 @@ export class Forwarder {
         await this.#send(endpoint, request, response, headers);
         return { kind: 'answered' };
       } catch (error) {
-        if (response.destroyed || request.destroyed) return { kind: 'gone' };
+        if (isGone(response)) return { kind: 'gone' };
         if (response.headersSent) {
           response.destroy();
           return { kind: 'gone' };

@@ -58,7 +58,7 @@ export class Listener {
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
   }
 
   /** Rejects when the port is taken. */
