@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { nodeNetworkAnnotations } from '@roundsman/api';
 import { messages } from '@roundsman/bus';
 import { FollowedNetwork } from '@roundsman/network';
 import { DockerPodRuntime, ProcessRuntime, type ContainerRuntime, type PodRuntime } from '@roundsman/containers';
@@ -9,7 +10,9 @@ import type { ServiceContext } from '@roundsman/service';
 import { Gauge } from 'prom-client';
 import { absentRuntime } from './containers/absent-runtime.ts';
 import { DefaultRunner } from './default-runner.ts';
+import { NodeDns } from './dns/node-dns.ts';
 import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
+import { isLoopback } from './network/addresses/loopback.ts';
 import { NetworkHost } from './network/network-host.ts';
 import { PodHost } from './pods/pod-host.ts';
 import type { Settings } from './settings.ts';
@@ -27,6 +30,7 @@ export class NodeAgent {
   readonly #podRuntime: PodRuntime;
   readonly #followed: FollowedNetwork;
   #network: NetworkHost | undefined;
+  #dns: NodeDns | undefined;
   #pods: PodHost | undefined;
   #capacity: Record<string, string> = {};
   /** Changes with every start. */
@@ -57,9 +61,10 @@ export class NodeAgent {
     });
     this.#capacity = await capacityOf(config);
     this.#network = await NetworkHost.of({ config, runtime: this.#podRuntime, state: this.#followed.state, log: this.#context.log });
-    this.#pods = new PodHost(this.#context, this.#podRuntime, this.#network.node, this.#capacity);
+    this.#pods = new PodHost(this.#context, this.#podRuntime, this.#network.node, this.#followed.state, this.#capacity);
+    this.#dns = this.#dnsOf(this.#network);
     await this.#network.start();
-    await Promise.all([this.#runner.start(), this.#pods.start(), this.#followed.start()]);
+    await Promise.all([this.#runner.start(), this.#pods.start(), this.#dns?.start(), this.#followed.start()]);
     this.#beat();
     this.#timer = setInterval(() => this.#beat(), beatEveryMs);
   }
@@ -70,7 +75,16 @@ export class NodeAgent {
     this.#context.health.remove('node-agent/runner');
     await this.#followed.stop();
     await this.#network?.stop();
-    await Promise.all([this.#runner.stop(), this.#pods?.stop()]);
+    await Promise.all([this.#runner.stop(), this.#pods?.stop(), this.#dns?.stop()]);
+  }
+
+  /** Pods ask it; a node that runs none needs none. */
+  #dnsOf({ node }: NetworkHost): NodeDns | undefined {
+    const { config, log, metrics } = this.#context;
+    if (config.docker === '') return undefined;
+    // In the pods and nodes that ask, loopback is another one.
+    const addresses = (node.annotations[nodeNetworkAnnotations.machine]?.split(',') ?? []).filter((address) => !isLoopback(address));
+    return new NodeDns({ state: this.#followed.state, addresses, port: config.dnsPort, upstreams: config.dnsUpstreams, ttlSeconds: config.dnsTtlSeconds, dataDir: config.dataDir, log, metrics });
   }
 
   #beat(): void {
@@ -81,6 +95,8 @@ export class NodeAgent {
     const { config, bus } = this.#context;
     const pods = this.#pods?.condition();
     const network = this.#network?.condition();
+    const dns = this.#dns?.condition();
+    const endpoint = this.#dns?.endpoint;
     const nodeAddresses = this.#network?.node.nodeAddresses ?? config.addresses;
     const runner = this.#runner.condition();
     const conditions = await machineConditions(config.dataDir);
@@ -98,12 +114,13 @@ export class NodeAgent {
         'kubernetes.io/arch': this.#info['architecture'] ?? '',
         ...config.labels,
       },
-      annotations: { ...this.#network?.node.annotations },
+      annotations: { ...this.#network?.node.annotations, ...(endpoint === undefined ? {} : { [nodeNetworkAnnotations.dns]: endpoint }) },
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),
         ...(pods === undefined ? [] : [pods]),
         ...(network === undefined ? [] : [network]),
+        ...(dns === undefined ? [] : [dns]),
         { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the node agent is well' },
       ],
     });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseServer } from './dns/upstream/servers.ts';
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== '');
 
@@ -27,6 +28,9 @@ export const settingsSchema = z.object({
   cluster: z.string().regex(/^[A-Za-z0-9][-A-Za-z0-9._]{0,62}$/).default('default').describe('Cluster whose pods these are: others on the same daemon are never touched'),
   network: z.enum(['auto', 'machine', 'namespace', 'docker']).default('auto').describe('What pods are wired to: the network namespace of the machine (one node per machine), one of the node’s own (several), or a network of Docker’s (without root; one machine only). auto: machine where that is possible'),
   machine: z.enum(['true', 'false']).default('false').transform((text) => text === 'true').describe('This agent also looks after the machine’s own network: routes to other machines, what leaves the cluster, Services as programs of the machine reach them. One agent per machine; always so where the network is machine'),
+  dnsPort: z.coerce.number().int().min(0).max(65_535).default(0).describe('Port of the machine on which DNS is answered for the pods of this node, UDP and TCP; 0: any that is free'),
+  dnsUpstreams: z.string().default('').transform(list).pipe(z.array(z.string().refine((text) => parseServer(text) !== undefined, 'must be an IP address, with a port where it is not 53: 10.0.0.1:5353, [fd00::1]:5353'))).describe('DNS servers that names outside of the cluster are asked of, separated by commas; default: those of the machine’s resolv.conf'),
+  dnsTtlSeconds: z.coerce.number().int().min(0).max(3600).default(5).describe('How long others may remember the cluster’s own names'),
   maxPods: z.coerce.number().int().positive().default(110).describe('Pods the node may run'),
   parallelStarts: z.coerce.number().int().positive().default(4).describe('Sandboxes and containers that a daemon is asked to start at the same time'),
   stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner with the agent; otherwise it goes on and is adopted by the next agent'),

@@ -1,28 +1,52 @@
-import type { PodSpec } from '@roundsman/api';
-import type { SandboxSpec } from '@roundsman/containers';
+import type { ClusterNetwork, Pod } from '@roundsman/api';
+import { formatResolvConf, nameOfOption, parseResolvConf, type ResolvConf } from './resolv-conf.ts';
 
-type Dns = NonNullable<SandboxSpec['dns']>;
+/** What resolvers can take; Kubernetes' limits. */
+const mostServers = 3;
+const mostSearches = 32;
+const longestSearchLine = 2048;
+const longestSearch = 253;
 
-/** The parts of a resolv.conf that pods are given. */
-export function parseResolvConf(text: string): Dns {
-  const servers: string[] = [];
-  let searches: string[] = [];
-  let options: string[] = [];
-  for (const line of text.split('\n')) {
-    const [word, ...rest] = line.replace(/[#;].*$/, '').trim().split(/\s+/);
-    if (word === 'nameserver' && rest[0] !== undefined) servers.push(rest[0]);
-    else if (word === 'search' || word === 'domain') searches = rest;
-    else if (word === 'options') options = [...options, ...rest];
-  }
-  return { servers, searches, options };
+export interface PodDns {
+  /** Its /etc/resolv.conf. */
+  readonly text: string;
+  /** What had to be left out, in the kubelet's words (reason DNSConfigForming). */
+  readonly warnings: readonly string[];
 }
 
-/** How a pod resolves names; undefined: as the machine does. ClusterFirst is the machine's way, too, while there is no DNS of the cluster. */
-export function dnsOf({ dnsPolicy, dnsConfig }: Pick<PodSpec, 'dnsPolicy' | 'dnsConfig'>, resolvConf: string): Dns | undefined {
-  if (dnsConfig === undefined && dnsPolicy !== 'None') return undefined;
-  const base = dnsPolicy === 'None' ? { servers: [], searches: [], options: [] } : parseResolvConf(resolvConf);
-  const options = new Map(base.options.map((option) => [option.split(':')[0] ?? option, option]));
+/** How a pod resolves names: by the cluster's DNS, as the machine does (`machine`: its resolv.conf), or as the pod says. */
+export function dnsOf({ metadata, spec }: Pod, machine: string, { dnsAddresses, domain }: Pick<ClusterNetwork, 'dnsAddresses' | 'domain'>): PodDns {
+  const { dnsPolicy, dnsConfig, hostNetwork } = spec;
+  const isCluster = dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && hostNetwork !== true);
+  const own = parseResolvConf(machine);
+  const namespace = metadata.namespace ?? '';
+  const base: ResolvConf =
+    dnsPolicy === 'None'
+      ? { servers: [], searches: [], options: [] }
+      : isCluster
+        ? { servers: dnsAddresses, searches: distinct([`${namespace}.svc.${domain}`, `svc.${domain}`, domain, ...own.searches]), options: ['ndots:5'] }
+        : own;
+  const options = new Map(base.options.map((option) => [nameOfOption(option), option]));
   for (const { name = '', value } of dnsConfig?.options ?? []) options.set(name, value === undefined || value === '' ? name : `${name}:${value}`);
-  const merged = (first: readonly string[], more: readonly string[] | undefined): string[] => [...new Set([...first, ...(more ?? [])])];
-  return { servers: merged(base.servers, dnsConfig?.nameservers), searches: merged(base.searches, dnsConfig?.searches), options: [...options.values()] };
+  const warnings: string[] = [];
+  const servers = fittingServers(distinct([...base.servers, ...(dnsConfig?.nameservers ?? [])]), warnings);
+  const searches = fittingSearches(distinct([...base.searches, ...(dnsConfig?.searches ?? [])]), warnings);
+  return { text: formatResolvConf({ servers, searches, options: [...options.values()] }), warnings };
+}
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
+
+function fittingServers(servers: readonly string[], warnings: string[]): readonly string[] {
+  if (servers.length <= mostServers) return servers;
+  const kept = servers.slice(0, mostServers);
+  warnings.push(`Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${kept.join(' ')}`);
+  return kept;
+}
+
+function fittingSearches(searches: readonly string[], warnings: string[]): readonly string[] {
+  // glibc ends a program that has a longer one.
+  const kept = searches.slice(0, mostSearches).filter(({ length }) => length <= longestSearch);
+  while (kept.join(' ').length > longestSearchLine) kept.pop();
+  if (kept.length < searches.length) warnings.push(`Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${kept.join(' ')}`);
+  return kept;
 }

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { isLoopback } from '../network/addresses/loopback.ts';
 import { parseResolvConf } from './resolv-conf.ts';
 
 const path = '/etc/resolv.conf';
 /** Where systemd-resolved tells the servers that it asks itself: it is reached on loopback only, which is another one in every pod. */
 const behindResolved = '/run/systemd/resolve/resolv.conf';
-
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** The machine's resolv.conf, as pods can use it; empty when it has none. */
 export async function machineResolvConf(): Promise<string> {

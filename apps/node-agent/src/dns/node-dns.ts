@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { NetworkState } from '@roundsman/network';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { NodeCondition } from '../machine.ts';
 import { DnsMetrics } from './metrics.ts';
 import { Resolver, type Reply } from './resolver.ts';
 import { DnsServer, type DnsHandler } from './server.ts';
@@ -81,6 +82,12 @@ export class NodeDns implements DnsHandler {
     return this.#problem;
   }
 
+  condition(): NodeCondition {
+    return this.#problem === undefined
+      ? { type: 'DNSAnswered', status: 'True', reason: 'DNSIsAnswered', message: `names of the cluster are answered at ${this.endpoint}` }
+      : { type: 'DNSAnswered', status: 'False', reason: 'DNSIsNotAnswered', message: this.#problem };
+  }
+
   reply(message: Buffer, channel: 'udp' | 'tcp'): Reply | Promise<Reply> | undefined {
     const begun = performance.now();
     const reply = this.#resolver.reply(message, channel);
@@ -92,6 +99,7 @@ export class NodeDns implements DnsHandler {
     const { addresses, port, log } = this.#options;
     const servers: DnsServer[] = [];
     try {
+      if (addresses.length === 0) throw new Error('the machine has no address but loopback');
       const wished = await this.#lastPort();
       for (const address of addresses) servers.push(await DnsServer.listen(this, address, port, servers[0]?.port ?? wished));
       if (this.#stopped) return await close(servers);

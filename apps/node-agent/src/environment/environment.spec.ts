@@ -35,15 +35,20 @@ describe('fields of a pod', () => {
 });
 
 describe('the environment of a container', () => {
-  const variablesOf = (more: Parameters<typeof container>[1]) => {
+  const variablesOf = (more: Parameters<typeof container>[1], links: Record<string, string> = {}) => {
     const pod = podOf({ containers: [container('a', more)] });
-    return environmentOf(pod, pod.spec.containers[0]!, materials, facts);
+    return environmentOf(pod, pod.spec.containers[0]!, materials, facts, new Map(Object.entries(links)));
   };
 
   it('takes all of an object, then its own, which go before', () => {
     const { variables, skipped } = variablesOf({ envFrom: [{ configMapRef: { name: 'map' } }, { prefix: 'S_', secretRef: { name: 'secret' } }], env: [{ name: 'a', value: '$(a)0' }] });
     expect([...variables]).toEqual([['a', '10'], ['S_k', 'v']]);
     expect([...skipped]).toEqual([['ConfigMap default/map', ['b=']]]);
+  });
+
+  it('tells where Services are, unless something else has the name', () => {
+    const { variables } = variablesOf({ env: [{ name: 'URL', value: 'http://$(WEB_SERVICE_HOST):$(PORT)' }, { name: 'WEB_PORT', value: 'own' }] }, { WEB_SERVICE_HOST: '10.96.0.7', WEB_PORT: 'tcp://10.96.0.7:80' });
+    expect([...variables]).toEqual([['URL', 'http://10.96.0.7:$(PORT)'], ['WEB_PORT', 'own'], ['WEB_SERVICE_HOST', '10.96.0.7']]);
   });
 
   it('says what is missing, in Kubernetes’ words, unless it is optional', () => {

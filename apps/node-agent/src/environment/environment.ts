@@ -17,15 +17,19 @@ export interface Environment {
 /** A relaxed name, as Kubernetes 1.32 takes it: any printable ASCII but the equals sign. */
 const nameOfVariable = /^[\x20-\x3c\x3e-\x7e]+$/;
 
-/** The environment of a container: envFrom first, then env in its order, each seeing what was defined before. Throws ConfigProblem. */
-export function environmentOf(pod: Pod, container: Container, materials: Materials, facts: PodFacts): Environment {
+/**
+ * The environment of a container: envFrom first, then env in its order, each seeing what was defined before and where Services are (`links`), which come last where nothing
+ * else has their names. Throws ConfigProblem.
+ */
+export function environmentOf(pod: Pod, container: Container, materials: Materials, facts: PodFacts, links: ReadonlyMap<string, string>): Environment {
   const variables = new Map<string, string>();
   const skipped = new Map<string, string[]>();
   for (const source of container.envFrom ?? []) addAll(source, pod, materials, variables, skipped);
   for (const variable of container.env ?? []) {
-    const value = valueOf(variable, pod, container, materials, facts, variables);
+    const value = valueOf(variable, pod, container, materials, facts, { get: (name) => variables.get(name) ?? links.get(name) });
     if (value !== undefined) variables.set(variable.name, value);
   }
+  for (const [name, value] of links) if (!variables.has(name)) variables.set(name, value);
   return { variables, skipped };
 }
 
@@ -48,7 +52,7 @@ function addAll({ prefix = '', configMapRef, secretRef }: EnvFromSource, pod: Po
 }
 
 /** undefined: optional, and not there. */
-function valueOf({ value, valueFrom }: EnvVar, pod: Pod, container: Container, materials: Materials, facts: PodFacts, before: ReadonlyMap<string, string>): string | undefined {
+function valueOf({ value, valueFrom }: EnvVar, pod: Pod, container: Container, materials: Materials, facts: PodFacts, before: Pick<ReadonlyMap<string, string>, 'get'>): string | undefined {
   if (valueFrom === undefined) return expand(value ?? '', before);
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = valueFrom;
   if (fieldRef !== undefined) return orProblem(() => podField(pod, fieldRef.fieldPath, facts));

@@ -3,6 +3,7 @@ import type { PodContainer } from '@roundsman/containers';
 import { containerConfig } from '../containers/container-config.ts';
 import { environmentOf } from '../environment/environment.ts';
 import type { Materials } from '../environment/materials.ts';
+import { serviceLinks } from '../environment/service-links.ts';
 import { HookProblem, runHook } from '../lifecycle/hooks.ts';
 import type { PodFiles } from '../volumes/pod-files.ts';
 import type { NodeServices } from './node-services.ts';
@@ -30,7 +31,8 @@ export async function startRun(services: NodeServices, order: StartOrder): Promi
   const image = await unlessAborted(services.images.ensure(pod, container, order.materials), signal);
   if (image === undefined) return;
   const materials = await order.materials();
-  const environment = environmentOf(pod, container, materials, { podIPs: order.podIPs, hostIPs: services.hostIPs, allocatable: services.allocatable });
+  const facts = { podIPs: order.podIPs, hostIPs: services.hostIPs, allocatable: services.allocatable };
+  const environment = environmentOf(pod, container, materials, facts, serviceLinks(pod, services.networkState));
   for (const [from, keys] of environment.skipped) {
     const [kind = '', name = ''] = from.split(' ');
     const text = `Keys [${keys.join(', ')}] from the EnvFrom ${kind === 'Secret' ? 'secret' : 'configMap'} ${name} were skipped since they are considered invalid environment variable names.`;

@@ -1,7 +1,9 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PodRuntime } from '@roundsman/containers';
+import type { NetworkState } from '@roundsman/network';
 import type { ServiceContext } from '@roundsman/service';
+import { machineResolvConf } from '../containers/machine-resolv-conf.ts';
 import { EventRecorder } from '../events/recorder.ts';
 import { Images } from '../images/images.ts';
 import { BusIntake } from '../intake/node-intake.ts';
@@ -25,7 +27,7 @@ export class PodHost {
   readonly #stats: NodeStats;
   readonly manager: PodManager;
 
-  constructor(context: ServiceContext<Settings>, runtime: PodRuntime, network: PodNetwork, allocatable: Readonly<Record<string, string>>) {
+  constructor(context: ServiceContext<Settings>, runtime: PodRuntime, network: PodNetwork, networkState: NetworkState, allocatable: Readonly<Record<string, string>>) {
     const { config, bus, log } = context;
     this.#context = context;
     const intake = new BusIntake(bus, config.node);
@@ -33,6 +35,7 @@ export class PodHost {
     this.#services = {
       runtime,
       network,
+      networkState,
       intake,
       events: this.#events,
       images: new Images(runtime, this.#events),
@@ -43,7 +46,7 @@ export class PodHost {
         return network.nodeAddresses;
       },
       allocatable,
-      machineFiles: { resolvConf: () => textOf('/etc/resolv.conf'), hosts: () => textOf('/etc/hosts') },
+      machineFiles: { resolvConf: machineResolvConf, hosts: () => textOf('/etc/hosts') },
     };
     this.manager = new PodManager(this.#services);
     this.#source = new PodSource(bus, config.node, log, this.manager);
@@ -86,5 +89,5 @@ function slotsOf({ docker, parallelStarts }: Settings): StartSlots {
   return shared;
 }
 
-/** Not every machine has each of these files. */
+/** Not every machine has it. */
 const textOf = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');

@@ -115,8 +115,10 @@ export class PodSandbox {
 
   async #connectedTo(pod: Pod): Promise<Sandbox> {
     const { runtime, network, networkState, slots } = this.#services;
+    // It waits a moment for what a new agent is not told yet.
+    const planned = await network.plan(pod);
     if (networkState.network === undefined) throw new NetworkNotReady('how the network of the cluster is made is not known yet: intake has not answered');
-    const spec = sandboxSpec(pod, await network.plan(pod), networkState.network.domain);
+    const spec = sandboxSpec(pod, planned, networkState.network.domain);
     return slots.run('sandbox', async () => {
       const sandbox = await runtime.startSandbox(spec);
       await network.connect(pod, sandbox);

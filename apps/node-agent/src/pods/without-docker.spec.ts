@@ -9,7 +9,7 @@ import { Registry } from 'prom-client';
 import { absentRuntime } from '../containers/absent-runtime.ts';
 import { settingsSchema, type Settings } from '../settings.ts';
 import { FakeIntake } from '../testing/fake-intake.ts';
-import { MemoryNetwork } from '../testing/memory-network.ts';
+import { MemoryNetwork, networkStateOf } from '../testing/memory-network.ts';
 import { PodHost } from './pod-host.ts';
 
 describe('a node without a container runtime', () => {
@@ -23,7 +23,7 @@ describe('a node without a container runtime', () => {
     await intake.start();
     const config: Settings = settingsSchema.parse({ node: 'node-1', dataDir: folder });
     const context = { config, bus: await nats.connect('agent-node-1'), databaseUrl: undefined, log: pino({ level: 'silent' }), metrics: new Registry(), health: new Health() } as unknown as ServiceContext<Settings>;
-    host = new PodHost(context, absentRuntime('no Docker daemon is set'), new MemoryNetwork(), { cpu: '4', memory: '4Gi', pods: '110' });
+    host = new PodHost(context, absentRuntime('no Docker daemon is set'), new MemoryNetwork(), networkStateOf(), { cpu: '4', memory: '4Gi', pods: '110' });
     await host.start();
   });
   afterAll(async () => {

@@ -1,7 +1,19 @@
-import type { Pod } from '@roundsman/api';
+import type { ClusterNetwork, Pod } from '@roundsman/api';
 import type { Sandbox, SandboxNetwork } from '@roundsman/containers';
+import { NetworkState } from '@roundsman/network';
 import type { PodNetwork } from '../network/pod-network.ts';
 import { AddressPool } from '../network/addresses/address-pool.ts';
+
+export const clusterNetworkOf = (range: string): ClusterNetwork => ({
+  podCidrs: [range], nodePrefixes: [24], serviceCidrs: ['10.255.0.0/24'], loadBalancerCidrs: [], nodePorts: { first: 30000, last: 32767 },
+  domain: 'cluster.local', dnsAddresses: ['10.255.0.10'], backend: 'host-gw',
+});
+
+/** Of a cluster of one node, as intake tells it. */
+export function networkStateOf(range = '10.0.0.0/24', node = 'node-1', state = new NetworkState()): NetworkState {
+  state.replace(clusterNetworkOf(range), [{ resource: 'nodes', object: { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node, resourceVersion: '1' }, spec: { podCIDRs: [range] } } }]);
+  return state;
+}
 
 /** Gives addresses and connects nothing. */
 export class MemoryNetwork implements PodNetwork {

@@ -11,7 +11,7 @@ import type { NodeServices } from '../pods/node-services.ts';
 import { PodManager } from '../pods/pod-manager.ts';
 import { StartSlots } from '../pods/start-slots.ts';
 import { unmountBelow } from '../volumes/mounts.ts';
-import { MemoryNetwork } from './memory-network.ts';
+import { MemoryNetwork, networkStateOf } from './memory-network.ts';
 import { podOf } from './runs.ts';
 
 /** The pods of one node without a daemon, a bus or a record: containers do what the test says (`runtime`). */
@@ -48,6 +48,7 @@ export class MemoryNode implements NodeIntake {
     const services: NodeServices = {
       runtime: this.runtime,
       network: this.network,
+      networkState: networkStateOf(),
       intake: this,
       events,
       images: new Images(this.runtime, events),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ClusterNetwork, ContainerStatus } from '@roundsman/api';
+import type { ContainerStatus } from '@roundsman/api';
 import { DockerPodRuntime } from '@roundsman/containers';
 import { Health, type ServiceContext } from '@roundsman/service';
 import { startDocker, startNats, testImages, type TestDocker, type TestImage, type TestNats } from '@roundsman/testkit';
@@ -14,14 +14,10 @@ import { NetworkHost } from '../network/network-host.ts';
 import { PodHost } from '../pods/pod-host.ts';
 import { unmountBelow } from '../volumes/mounts.ts';
 import { settingsSchema, type Settings } from '../settings.ts';
+import { networkStateOf } from './memory-network.ts';
 import { FakeIntake } from './fake-intake.ts';
 
 export const allocatable = { cpu: '4', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' };
-
-const clusterNetworkOf = (range: string): ClusterNetwork => ({
-  podCidrs: [range], nodePrefixes: [24], serviceCidrs: ['10.255.0.0/24'], loadBalancerCidrs: [], nodePorts: { first: 30000, last: 32767 },
-  domain: 'cluster.local', dnsAddresses: ['10.255.0.10'], backend: 'host-gw',
-});
 
 /** One node on a real Docker daemon and a real NATS server, without the rest of the agent. */
 export class NodeRig {
@@ -70,11 +66,11 @@ export class NodeRig {
     const runtime = this.#newRuntime();
     const state = new NetworkState();
     this.#network = await NetworkHost.of({ config, runtime, state, log: context.log });
-    this.#host = new PodHost(context, runtime, this.#network.node, allocatable);
+    this.#host = new PodHost(context, runtime, this.#network.node, state, allocatable);
     await this.#network.start();
     await this.#host.start();
     // As intake tells it a moment after the start.
-    state.replace(clusterNetworkOf(this.range), [{ resource: 'nodes', object: { apiVersion: 'v1', kind: 'Node', metadata: { name: this.node, uid: this.node, resourceVersion: '1' }, spec: { podCIDRs: [this.range] } } }]);
+    networkStateOf(this.range, this.node, state);
   }
 
   /** Its pods go on. */

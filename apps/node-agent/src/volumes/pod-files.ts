@@ -14,7 +14,11 @@ import { payloadOf } from './payload.ts';
 import { subPathOf } from './sub-path.ts';
 import { VolumeProblem } from './volume-problem.ts';
 
-const hostsPath = '/etc/hosts';
+/** Files that every container gets, unless it mounts something of its own there: where they lie, and the name they have in the pod's folder. */
+const ownFiles = [
+  { containerPath: '/etc/hosts', file: 'etc-hosts' },
+  { containerPath: '/etc/resolv.conf', file: 'etc-resolv.conf' },
+] as const;
 const propagations = { None: undefined, HostToContainer: 'rslave', Bidirectional: 'rshared' } as const;
 
 /** An agent that is not root cannot remove what its pods, which are, left behind. Trying again does not help. */
@@ -62,7 +66,9 @@ export class PodFiles {
   async mounts(container: Container, attempt: number, variables: ReadonlyMap<string, string>): Promise<Mount[]> {
     const list: Mount[] = [];
     for (const [index, mount] of (container.volumeMounts ?? []).entries()) list.push(await this.#mount(container, mount, variables, join(this.#folder, 'subpaths', container.name, String(index))));
-    if (!list.some(({ containerPath }) => containerPath === hostsPath)) list.push({ hostPath: join(this.#folder, 'etc-hosts'), containerPath: hostsPath, readOnly: false });
+    for (const { containerPath, file } of ownFiles) {
+      if (!list.some((mount) => mount.containerPath === containerPath)) list.push({ hostPath: join(this.#folder, file), containerPath, readOnly: false });
+    }
     if (container.terminationMessagePath !== '') {
       const file = this.lastWordsFile(container.name, attempt);
       await mkdir(join(this.#folder, 'containers', container.name), { recursive: true, mode: 0o700 });
@@ -83,10 +89,19 @@ export class PodFiles {
     await rm(this.lastWordsFile(container, attempt), { force: true });
   }
 
-  /** The pod's /etc/hosts; in place, because it is mounted as a file. */
-  async writeHosts(pod: Pod, podIPs: readonly string[], machineHosts: () => Promise<string>): Promise<void> {
-    const path = join(this.#folder, 'etc-hosts');
-    const text = hostsFile(pod, podIPs, pod.spec.hostNetwork === true ? await machineHosts() : '');
+  /** The pod's /etc/hosts. `domain` is the cluster's. */
+  async writeHosts(pod: Pod, podIPs: readonly string[], machineHosts: () => Promise<string>, domain: string): Promise<void> {
+    await this.#writeOwn('etc-hosts', hostsFile(pod, podIPs, pod.spec.hostNetwork === true ? await machineHosts() : '', domain));
+  }
+
+  /** The pod's /etc/resolv.conf. */
+  async writeResolvConf(text: string): Promise<void> {
+    await this.#writeOwn('etc-resolv.conf', text);
+  }
+
+  /** In place, because it is mounted as a file. */
+  async #writeOwn(file: (typeof ownFiles)[number]['file'], text: string): Promise<void> {
+    const path = join(this.#folder, file);
     if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return;
     await writeFile(path, text);
     await chmod(path, 0o644);

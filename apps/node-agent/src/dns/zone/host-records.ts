@@ -1,9 +1,6 @@
-import { systemServices, type Dns, type Ingress, type IngressClass, type Service } from '@roundsman/api';
+import { isServedIngress, systemServices, type Dns, type Ingress, type IngressClass, type Service } from '@roundsman/api';
 import type { ResourceRecord } from '../wire/record.ts';
 import { addressRecord } from './addresses.ts';
-
-/** The cluster's own ingress proxies serve classes that name it. */
-const ingressController = 'roundsman.io/ingress';
 
 /** Where the ingress proxies are reached: the load balancer's address, or, where the cluster gives none, that within the cluster. */
 export function ingressAddresses(service: Service | undefined): string[] {
@@ -16,9 +13,9 @@ export const isIngressService = ({ metadata }: Pick<Service, 'metadata'>): boole
 export const hostOfDns = ({ spec }: Dns): string[] => [spec.host.toLowerCase()];
 
 /** Of an Ingress that the cluster's own proxies serve; `*.` stands for one label. */
-export function hostsOfIngress({ spec }: Ingress, classes: readonly IngressClass[]): string[] {
-  const served = classes.some(({ metadata, spec: { controller } }) => metadata.name === spec.ingressClassName && controller === ingressController);
-  return served ? [...new Set((spec.rules ?? []).flatMap(({ host }) => (host === undefined || host === '' ? [] : host.toLowerCase())))] : [];
+export function hostsOfIngress(ingress: Ingress, classes: readonly IngressClass[]): string[] {
+  if (!isServedIngress(ingress, classes)) return [];
+  return [...new Set((ingress.spec.rules ?? []).flatMap(({ host }) => (host === undefined || host === '' ? [] : host.toLowerCase())))];
 }
 
 export const hostRecords = (hosts: readonly string[], addresses: readonly string[], ttl: number): ResourceRecord[] => hosts.flatMap((host) => addresses.flatMap((address) => addressRecord(host, address, ttl)));

@@ -2,10 +2,10 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import { here, runSteps } from '../kernel/steps.ts';
+import { isLoopback } from './loopback.ts';
 
 /** Nobody's address on the internet, of each family: what the way there starts from is the machine's address. Nothing is sent. */
 const elsewhere = { udp4: '192.0.2.1', udp6: '2001:db8::1' } as const;
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** By which others reach this machine, IPv4 first: those that were set unless they are only for itself, else what its default routes start from. */
 export async function machineAddresses(set: readonly string[]): Promise<string[]> {

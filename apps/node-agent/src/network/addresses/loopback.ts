@@ -1,0 +1,2 @@
+/** Of an address in its usual spelling. */
+export const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
