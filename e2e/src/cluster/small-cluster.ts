@@ -39,14 +39,14 @@ export class SmallCluster {
     process.once('exit', this.#killAll);
   }
 
-  /** Returns when all nodes are Ready. `nodes` may name more than are started at once (`later`): their keys are known. */
-  static async start(nodes: readonly string[], { later = [] }: { later?: readonly string[] } = {}): Promise<SmallCluster> {
+  /** Returns when all nodes are Ready. `nodes` may name more than are started at once (`later`): their keys are known. `settings`: environment of the services of the control plane. */
+  static async start(nodes: readonly string[], { later = [], settings = {} }: { later?: readonly string[]; settings?: NodeJS.ProcessEnv } = {}): Promise<SmallCluster> {
     const identities = [...controlPlane.map(serviceIdentity), ...[...nodes, ...later].map(agentIdentity)];
     const [nats, postgres, docker, port] = await Promise.all([startNats({ identities }), startPostgres(), startDocker({ liveRestore: true }), freePort()]);
     const cluster = new SmallCluster(nats, postgres, docker, await postgres.createDatabase(), port);
     try {
       await testImages(docker);
-      for (const service of controlPlane) cluster.#addService(service);
+      for (const service of controlPlane) cluster.#addService(service, settings);
       for (const node of nodes) cluster.addNode(node);
       await cluster.ready(nodes);
     } catch (error) {
@@ -155,11 +155,11 @@ export class SmallCluster {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #addService(service: (typeof controlPlane)[number]): void {
+  #addService(service: (typeof controlPlane)[number], settings: NodeJS.ProcessEnv): void {
     const tokenFile = join(this.folder, 'token');
     writeFileSync(tokenFile, this.token, { mode: 0o600 });
     const gateway = { ROUNDSMAN_GATEWAY_PORT: String(this.port), ROUNDSMAN_GATEWAY_TOKEN_FILE: tokenFile, ROUNDSMAN_GATEWAY_TLS_FOLDER: join(this.folder, 'tls') };
-    this.#start(service, service, { ROUNDSMAN_DATABASE_URL: this.databaseUrl, ...(service === 'gateway' ? gateway : {}) });
+    this.#start(service, service, { ROUNDSMAN_DATABASE_URL: this.databaseUrl, ...(service === 'gateway' ? gateway : {}), ...settings });
   }
 
   #start(name: string, service: string, env: NodeJS.ProcessEnv): void {

@@ -1,0 +1,65 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HorizontalPodAutoscaler } from '@roundsman/api';
+import { eventually, whenDocker } from '@roundsman/testkit';
+import { SmallCluster } from './small-cluster.ts';
+
+const periodSeconds = 6;
+
+/** MiniK8s acceptance, autoscaling: pods that burn processor time become more, to the most, and fewer again, to the least, as fast as the policy says. */
+whenDocker(describe)('autoscaling in a small cluster', () => {
+  let cluster: SmallCluster;
+  beforeAll(async () => {
+    cluster = await SmallCluster.start(['one', 'two'], { settings: { ROUNDSMAN_CONTROLLERS_AUTOSCALER_INTERVAL_MS: '1000' } });
+  }, 180_000);
+  afterAll(() => cluster?.stop());
+
+  it('follows the load up and down at the speed of its policies', async () => {
+    const work = join(cluster.folder, 'work');
+    const burn = join(work, 'burn');
+    mkdirSync(work);
+    writeFileSync(burn, '');
+    // Burns processor time, as much as it may have, while the file is there.
+    const command = ['sh', '-c', 'while true; do [ -e /work/burn ] || sleep 0.2; done'];
+    const container = { name: 'main', image: 'busybox:1.35', command, resources: { requests: { cpu: '100m', memory: '8Mi' }, limits: { cpu: '200m' } }, volumeMounts: [{ name: 'work', mountPath: '/work' }] };
+    await cluster.apply({
+      apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'load' },
+      spec: { replicas: 1, selector: { matchLabels: { app: 'load' } }, template: { metadata: { labels: { app: 'load' } }, spec: { terminationGracePeriodSeconds: 0, volumes: [{ name: 'work', hostPath: { path: work, type: 'Directory' } }], containers: [container] } } },
+    });
+    expect(await cluster.must(['autoscale', 'deployment', 'load', '--min=1', '--max=3', '--cpu-percent=50'])).toContain('horizontalpodautoscaler.autoscaling/load autoscaled');
+    const one = { policies: [{ type: 'Pods', value: 1, periodSeconds }] };
+    await cluster.must(['patch', 'hpa', 'load', '--type=merge', '-p', JSON.stringify({ spec: { behavior: { scaleUp: one, scaleDown: { ...one, stabilizationWindowSeconds: 2 } } } })]);
+
+    const reached = new Map<string, number>();
+    const reaches = async (count: number, way: string): Promise<void> => {
+      await cluster.must(['wait', `--for=jsonpath={.spec.replicas}=${count}`, 'deployment/load', '--timeout=60s'], { timeoutMs: 70_000 });
+      reached.set(`${way} ${count}`, Date.now());
+    };
+    /** Looks are a second apart, and waiting has its own delay. */
+    const atSpeed = (from: string, to: string): void => expect(reached.get(to)! - reached.get(from)!).toBeGreaterThan((periodSeconds - 1.5) * 1000);
+
+    await reaches(2, 'up');
+    await reaches(3, 'up');
+    atSpeed('up 2', 'up 3');
+    await eventually(async () => expect((await cluster.must(['get', 'hpa', 'load'])).trim().split('\n').map((line) => line.replaceAll(/ {2,}/g, '|'))).toEqual([
+      'NAME|REFERENCE|TARGETS|MINPODS|MAXPODS|REPLICAS|AGE', expect.stringMatching(/^load\|Deployment\/load\|cpu: \d+%\/50%\|1\|3\|3\|\d+s$/),
+    ]), { within: 10_000 });
+    expect(await cluster.must(['top', 'pod', '-l', 'app=load'])).toMatch(/^load-\S+ +\d{2,3}m +\d+Mi/m);
+
+    rmSync(burn);
+    await reaches(2, 'down');
+    await reaches(1, 'down');
+    atSpeed('down 2', 'down 1');
+    await eventually(async () => expect((await cluster.get<HorizontalPodAutoscaler>('hpa', 'load')).status).toMatchObject({ currentReplicas: 1, desiredReplicas: 1 }), { within: 10_000 });
+    const described = await cluster.must(['describe', 'hpa', 'load']);
+    expect(described).toMatch(/Reference: +Deployment\/load/);
+    expect(described).toMatch(/resource cpu on pods +\(as a percentage of request\): +\d+% \(\d+m?\) \/ 50%/);
+    expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 3; reason: cpu resource utilization \(percentage of request\) above target/);
+    expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 1; reason: All metrics below target/);
+    const v1 = await cluster.get<{ spec: object; metadata: { annotations: Record<string, string> } }>('hpa.v1.autoscaling', 'load');
+    expect(v1.spec).toMatchObject({ targetCPUUtilizationPercentage: 50 });
+    expect(JSON.parse(v1.metadata.annotations['autoscaling.alpha.kubernetes.io/behavior']!)).toMatchObject({ ScaleDown: { StabilizationWindowSeconds: 2 } });
+    expect(cluster.dead()).toEqual([]);
+  }, 150_000);
+});
