@@ -9,9 +9,12 @@ import type { IngressProxy } from './ingress-proxy.ts';
 import { ingress, resources, rule, service, slice } from './testing/objects.ts';
 import { ask, Behind, ToldNetwork } from './testing/rig.ts';
 
-function* zeros(bytes: number): Iterable<Buffer> {
+function* zeros(bytes: number, tell: (soFar: number) => void): Iterable<Buffer> {
   const chunk = Buffer.alloc(1 << 16);
-  for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk;
+  for (let sent = 0; sent < bytes; sent += chunk.length) {
+    tell(sent);
+    yield chunk;
+  }
 }
 
 describe('requests through the ingress proxy', () => {
@@ -145,17 +148,22 @@ describe('requests through the ingress proxy', () => {
     const sink = await behind((request, response) => request.pipe(response));
     told.put(resources.slice, slice('web', ['127.0.0.1'], sink.port));
     await eventually(async () => expect((await get('/', 'shop.example', { method: 'POST', body: 'echo' })).text).toBe('echo'));
-    const before = process.memoryUsage().rss;
     const sent = request({ host: '127.0.0.1', port: proxy.ports.http, method: 'POST', path: '/', headers: { host: 'shop.example' } });
-    Readable.from(zeros(bytes)).pipe(sent);
+    let taken = 0;
+    Readable.from(zeros(bytes, (soFar) => (taken = soFar))).pipe(sent);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    // Nobody reads the answer: what fits into the buffers on the way is all that is taken.
+    for (let before = -1; before !== taken; await new Promise((resolve) => setTimeout(resolve, 200))) before = taken;
+    expect(taken).toBeLessThan(bytes / 2);
     let received = 0;
     for await (const part of response) received += (part as Buffer).length;
     expect(received).toBe(bytes);
-    expect(process.memoryUsage().rss - before).toBeLessThan(bytes);
   });
 
   it('too large in their headers, or stopped in the midst, are refused', async () => {
+    const reading = await behind((request, response) => request.resume().once('end', () => response.end('read')));
+    told.put(resources.slice, slice('web', ['127.0.0.1'], reading.port));
+    await eventually(async () => expect((await get('/')).text).toBe('read'));
     expect((await get('/', 'shop.example', { headers: { 'x-large': 'x'.repeat(9_000) } })).status).toBe(431);
     const spoken = (words: string): Promise<string> => {
       const socket = connect(proxy.ports.http, '127.0.0.1');
@@ -163,14 +171,13 @@ describe('requests through the ingress proxy', () => {
       socket.write(words);
       return text(socket);
     };
-    const begun = performance.now();
     const [headers, body, smuggled] = await Promise.all([
       spoken('GET / HTTP/1.1\r\nhost: shop.example\r\n'),
       spoken('POST / HTTP/1.1\r\nhost: shop.example\r\ncontent-length: 10\r\n\r\nabc'),
       spoken('POST / HTTP/1.1\r\nhost: shop.example\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /admin HTTP/1.1\r\n\r\n'),
     ]);
     expect(headers).toContain('408');
-    expect(body).not.toContain('200 OK');
+    expect(body).toBe('');
     expect(smuggled).toMatch(/^HTTP\/1\.1 400/);
   });
 

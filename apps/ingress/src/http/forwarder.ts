@@ -17,6 +17,7 @@ const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 interface Sending {
   request: ClientRequest | undefined;
+  answered: boolean;
   timedOut: boolean;
 }
 
@@ -51,7 +52,7 @@ export class Forwarder {
       const endpoint = choice.next(tried);
       if (endpoint === undefined) break;
       tried.add(endpoint);
-      const sending: Sending = { request: undefined, timedOut: false };
+      const sending: Sending = { request: undefined, answered: false, timedOut: false };
       this.#sending.set(request, sending);
       try {
         await this.#send(endpoint, request, response, headers);
@@ -92,12 +93,19 @@ export class Forwarder {
     const sending = this.#sending.get(request);
     if (sending === undefined) return;
     sending.request = sent;
-    sent.setTimeout(this.#responseMs, () => {
-      sending.timedOut = true;
-      sent.destroy();
+    // While the client still sends, the endpoint owes no answer.
+    sent.once('finish', () => {
+      if (sending.answered) return;
+      sent.setTimeout(this.#responseMs, () => {
+        sending.timedOut = true;
+        sent.destroy();
+      });
     });
     // An answer that has begun may take its time.
-    sent.once('response', () => sent.setTimeout(0));
+    sent.once('response', () => {
+      sending.answered = true;
+      sent.setTimeout(0);
+    });
   }
 }
 
