@@ -9,9 +9,12 @@ import { oldEvents } from './events/old-events.ts';
 import { expectably } from './expected-errors.ts';
 import { garbageCollector } from './garbage/garbage-collector.ts';
 import { podGarbage } from './garbage/pod-garbage.ts';
+import { dnses } from './ingress/dnses.ts';
+import { ingresses } from './ingress/ingresses.ts';
 import type { Deps, LoopDefinition } from './loop.ts';
 import { ControllersMetrics } from './metrics.ts';
 import { defaultAccounts } from './namespaces/default-accounts.ts';
+import { loadBalancers } from './network/load-balancer/load-balancers.ts';
 import { podCidrs } from './network/pod-cidrs.ts';
 import { lostPods } from './nodes/lost-pods.ts';
 import { nodeLeases } from './nodes/node-leases.ts';
@@ -20,7 +23,9 @@ import { nodeTaints } from './nodes/node-taints.ts';
 import { taintEviction } from './nodes/taint-eviction.ts';
 import { Objects, user } from './objects.ts';
 import { endpoints } from './services/endpoints-controller.ts';
+import { mirroredEndpoints } from './services/mirrored-endpoints.ts';
 import { endpointSlices } from './services/slices-controller.ts';
+import { systemEndpoints } from './services/system-endpoints.ts';
 import type { Settings } from './settings.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
@@ -61,6 +66,11 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   podCidrs,
   endpointSlices,
   endpoints,
+  mirroredEndpoints,
+  systemEndpoints,
+  loadBalancers,
+  ingresses,
+  dnses,
 ];
 
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */

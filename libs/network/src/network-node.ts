@@ -4,7 +4,6 @@ import type { Node, NodeStatus } from '@roundsman/api';
 export interface NetworkNode {
   readonly name: string;
   readonly uid: string;
-  readonly labels: Readonly<Record<string, string>>;
   /** Those that agents tell: `nodeNetworkAnnotations` of libs/api. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly addresses: NonNullable<NodeStatus['addresses']>;
@@ -18,7 +17,6 @@ export function networkNodeFrom({ metadata, spec, status }: Node): NetworkNode {
   return {
     name: metadata.name,
     uid: metadata.uid,
-    labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
     addresses: status?.addresses ?? [],
     podCIDRs: spec?.podCIDRs ?? [],

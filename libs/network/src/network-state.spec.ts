@@ -42,7 +42,7 @@ describe('the state of the network', () => {
   it('shows of nodes what packets need, and is silent about the rest', () => {
     state.apply('ADDED', 'nodes', node(1, 'True'));
     expect(state.node('n1')).toEqual({
-      name: 'n1', uid: 'n1', labels: {}, annotations: { 'roundsman.io/network-mode': 'machine' }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], podCIDRs: ['10.244.0.0/24'], ready: true,
+      name: 'n1', uid: 'n1', annotations: { 'roundsman.io/network-mode': 'machine' }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], podCIDRs: ['10.244.0.0/24'], ready: true,
     });
     state.apply('MODIFIED', 'nodes', node(2, 'True'));
     state.apply('MODIFIED', 'nodes', node(3, 'Unknown'));

@@ -20,6 +20,8 @@ export function endpoints(deps: Deps): LoopDefinition {
   const { caches, objects } = deps;
   const times = new TriggerTimes();
   const nodeOf = (name: string) => caches.nodes.get(undefined, name);
+  /** Their services were seen to go: theirs go, too, whoever made them. */
+  const orphaned = new Set<string>();
 
   async function write(key: string, service: Service, stored: (Endpoints & KubeObject) | undefined): Promise<void> {
     const pods = podsOf(caches, service);
@@ -44,7 +46,15 @@ export function endpoints(deps: Deps): LoopDefinition {
     name: 'endpoints',
     concurrency: 8,
     keys: () => new Set([...keysOf(caches.services)(), ...caches.endpoints.list().filter(isOurs).map(objectKey)]),
-    wakes: [...endpointWakes(caches), onChange(caches.endpoints, ({ object, before }) => (isOurs(before ?? object) ? [objectKey(object)] : []))],
+    wakes: [
+      onChange(caches.services, ({ type, object }) => {
+        if (type === 'DELETED') orphaned.add(objectKey(object));
+        else orphaned.delete(objectKey(object));
+        return [];
+      }),
+      ...endpointWakes(caches),
+      onChange(caches.endpoints, ({ object, before }) => (isOurs(before ?? object) ? [objectKey(object)] : [])),
+    ],
     async reconcile(key) {
       const service = byKey(caches.services, key);
       const stored = byKey(caches.endpoints, key);
@@ -53,7 +63,15 @@ export function endpoints(deps: Deps): LoopDefinition {
         return;
       }
       times.forget(key);
-      if (stored !== undefined && isOurs(stored)) await objects.delete(caches.endpoints, stored);
+      if (stored === undefined) return;
+      if (service === undefined) {
+        if (isOurs(stored) || orphaned.has(key)) await objects.delete(caches.endpoints, stored);
+        orphaned.delete(key);
+      } else if (isOurs(stored)) {
+        // It has no selector any more: from now on a person says what is behind it, and begins with what was.
+        const { [endpointsManagedByLabel]: _, ...labels } = stored.metadata.labels ?? {};
+        await objects.update(caches.endpoints, { ...stored, metadata: { ...stored.metadata, labels } });
+      }
     },
   };
 }

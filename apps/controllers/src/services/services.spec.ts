@@ -9,6 +9,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => cluster.stop());
 afterEach(async () => {
+  cluster.nodes.fate = () => 'runs';
   for (const resource of ['services', 'statefulsets.apps', 'pods']) for (const { metadata } of await cluster.list(resource)) if (metadata.namespace === 'default' && metadata.name !== 'kubernetes') await cluster.delete(resource, metadata.name, { gracePeriodSeconds: 0 });
   await cluster.until(async () => expect((await slices()).length).toBe(0));
 });
@@ -48,8 +49,7 @@ describe('the endpoints of a service', () => {
     await tells('a false true true 8080');
     cluster.nodes.rejoin('n1');
     await tells();
-    cluster.nodes.fate = () => 'runs';
-  }, 20_000);
+    }, 20_000);
 
   it('a pod whose port has another number is told beside the others', async () => {
     await serve({ ports: [{ name: 'http', port: 80, targetPort: 'web' }, { name: 'admin', port: 81, targetPort: 'admin' }] });
@@ -75,7 +75,6 @@ describe('the endpoints of a service', () => {
     const [slice] = await slices();
     expect(slice?.endpoints[0]?.hostname).toBe('db-0');
     expect(slice?.metadata.labels?.['service.kubernetes.io/headless']).toBe('');
-    cluster.nodes.fate = () => 'runs';
   });
 
   it('leave when labels or the selector do, and go with the service', async () => {

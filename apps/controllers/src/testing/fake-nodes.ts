@@ -20,6 +20,8 @@ export class FakeNodes {
   #next = 0;
   #addresses = 0;
   fate: (pod: Pod) => Fate = () => 'runs';
+  /** What else a node tells of itself. */
+  tells: (node: string) => { readonly annotations?: Record<string, string>; readonly networkProblem?: string } = () => ({});
   /** Nodes that pods are bound to; undefined: to none. */
   placement: (pod: Pod) => string | undefined = () => [...this.#alive][this.#next++ % Math.max(1, this.#alive.size)];
 
@@ -62,9 +64,11 @@ export class FakeNodes {
 
   #beat(): void {
     for (const node of this.#alive) {
+      const { annotations = {}, networkProblem } = this.tells(node);
+      const network = networkProblem === undefined ? [] : [{ type: 'NetworkUnavailable', status: 'True' as const, reason: 'NoPodNetwork', message: networkProblem }];
       this.#bus.publish(messages.nodeBeat, { node }, {
         node, instance: 'i', sentAt: new Date().toISOString(), addresses: [{ type: 'InternalIP', address: '10.0.0.1' }], capacity: { cpu: '2' }, allocatable: { cpu: '2' },
-        nodeInfo: { kubeletVersion: 'v1' }, labels: {}, annotations: {}, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }],
+        nodeInfo: { kubeletVersion: 'v1' }, labels: {}, annotations, conditions: [{ type: 'Ready', status: 'True', reason: 'AgentReady', message: 'fine' }, ...network],
       });
     }
   }

@@ -1,0 +1,51 @@
+import { isServedIngress, systemServices, type Ingress, type Service } from '@roundsman/api';
+import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
+import { heldBy } from '../network/load-balancer/addresses.ts';
+import { backendsOf, problemsOf } from './backends.ts';
+
+const { namespace: system, ingress: name } = systemServices;
+const isEntrance = ({ metadata }: Service): boolean => metadata.namespace === system && metadata.name === name;
+const portsOf = ({ spec }: Service): string => JSON.stringify(spec.ports?.map(({ port, name: called }) => [port, called]));
+
+/** Tells Ingresses that the cluster serves at which address they are reached, and which of their services do not exist. Those of other classes are not touched. */
+export function ingresses(deps: Deps): LoopDefinition {
+  const { caches, objects, recorder } = deps;
+  const tell = recorder.from('ingress-controller');
+  const all = keysOf(caches.ingresses);
+  /** By key: what was told last, so that it is not told again with every look. */
+  const told = new Map<string, string>();
+
+  const leadingTo = ({ metadata }: Service): string[] =>
+    caches.ingresses.by('namespace', metadata.namespace ?? '').filter((ingress) => backendsOf(ingress).some(({ service }) => service === metadata.name)).map(objectKey);
+
+  function tellProblems(key: string, ingress: Ingress): void {
+    const { namespace = '' } = ingress.metadata;
+    const problems = problemsOf(backendsOf(ingress), namespace, (service) => caches.services.get(namespace, service));
+    const text = JSON.stringify([ingress.metadata.uid, problems]);
+    if (told.get(key) === text) return;
+    told.set(key, text);
+    for (const { reason, message } of problems) tell(ingress, 'Warning', reason, message);
+  }
+
+  return {
+    name: 'ingresses',
+    keys: all,
+    wakes: [
+      onOwnChange(caches.ingresses),
+      onChange(caches.ingressClasses, all),
+      onChange(caches.services, ({ type, object, before }) => {
+        if (isEntrance(object)) return all();
+        return before !== undefined && type !== 'DELETED' && portsOf(before) === portsOf(object) ? [] : leadingTo(object);
+      }),
+    ],
+    async reconcile(key) {
+      const ingress = byKey(caches.ingresses, key);
+      if (ingress === undefined) told.delete(key);
+      if (ingress === undefined || ingress.metadata.deletionTimestamp !== undefined || !isServedIngress(ingress, caches.ingressClasses.list())) return;
+      const entrance = caches.services.get(system, name);
+      const addresses = entrance === undefined ? [] : heldBy(entrance);
+      await objects.updateStatus(caches.ingresses, ingress, { ...ingress.status, loadBalancer: addresses.length === 0 ? {} : { ingress: addresses.map((ip) => ({ ip })) } });
+      tellProblems(key, ingress);
+    },
+  };
+}
