@@ -2,6 +2,7 @@ import { autoscalingMessages } from './messages/autoscaling.ts';
 import { claimMessages } from './messages/claim.ts';
 import { clusterMessages } from './messages/cluster.ts';
 import { metaMessages } from './messages/meta.ts';
+import { networkMessages } from './messages/network.ts';
 import { nodeMessages } from './messages/node.ts';
 import { podMessages } from './messages/pod.ts';
 import { podStatusMessages } from './messages/pod-status.ts';
@@ -31,6 +32,7 @@ export const messages = {
   ...volumeMessages,
   ...claimMessages,
   ...workloadMessages,
+  ...networkMessages,
   ...autoscalingMessages,
   ...reviewMessages,
 } satisfies MessageRows;
@@ -46,6 +48,11 @@ export const bodies = {
   'v1 ServiceAccount': 'ServiceAccount',
   'v1 Event': 'Event',
   'v1 Binding': 'Binding',
+  'v1 Service': 'Service',
+  'v1 Endpoints': 'Endpoints',
+  'discovery.k8s.io/v1 EndpointSlice': 'EndpointSlice',
+  'networking.k8s.io/v1 Ingress': 'Ingress',
+  'networking.k8s.io/v1 IngressClass': 'IngressClass',
   'apps/v1 Deployment': 'Deployment',
   'apps/v1 ReplicaSet': 'ReplicaSet',
   'apps/v1 DaemonSet': 'DaemonSet',
