@@ -90,7 +90,6 @@ export interface SandboxSpec {
   readonly shareProcessNamespace: boolean;
   /** hostPort 0: not bound on the host. Only a network of the daemon's binds them: elsewhere whoever connects the sandbox does. */
   readonly ports: readonly { readonly containerPort: number; readonly protocol: 'TCP' | 'UDP' | 'SCTP'; readonly hostPort: number; readonly hostIP: string }[];
-  readonly dns?: { readonly servers: readonly string[]; readonly searches: readonly string[]; readonly options: readonly string[] };
   /** `name:address` lines for /etc/hosts. */
   readonly extraHosts: readonly string[];
   readonly sysctls: Readonly<Record<string, string>>;

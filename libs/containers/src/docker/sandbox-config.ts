@@ -6,7 +6,7 @@ import { pauseImage } from './pause/pause-image.ts';
 
 /** What the daemon is asked for a pod's sandbox: it holds the pod's network, IPC and published ports. */
 export function sandboxConfig(owner: Owner, spec: SandboxSpec): ContainerCreateOptions {
-  const { hostname, network, hostPID, hostIPC, dns, extraHosts, sysctls } = spec;
+  const { hostname, network, hostPID, hostIPC, extraHosts, sysctls } = spec;
   const published = network.kind === 'docker' ? spec.ports.filter(({ hostPort }) => hostPort > 0) : [];
   // What the sandbox of a node has, those that join it have: name, hosts and name servers.
   const joins = network.kind === 'sandbox';
@@ -22,7 +22,6 @@ export function sandboxConfig(owner: Owner, spec: SandboxSpec): ContainerCreateO
       IpcMode: hostIPC ? 'host' : 'shareable',
       PidMode: hostPID ? 'host' : '',
       PortBindings: bindings,
-      ...(dns === undefined || joins ? {} : { Dns: [...dns.servers], DnsSearch: dns.searches.length > 0 ? [...dns.searches] : ['.'], DnsOptions: [...dns.options] }),
       ExtraHosts: joins ? [] : [...extraHosts],
       Sysctls: { ...sysctls },
       LogConfig: { Type: 'none', Config: {} },
