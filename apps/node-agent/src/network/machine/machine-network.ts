@@ -95,24 +95,26 @@ export class MachineNetwork {
     this.#again = true;
     if (this.#working) return;
     this.#working = true;
-    this.#work = this.#syncAll().finally(() => {
-      this.#working = false;
-    });
+    this.#work = this.#syncAll();
   }
 
   async #syncAll(): Promise<void> {
     while (this.#again && !this.#stopped) {
       this.#again = false;
       const wanted = this.#wanted();
-      if (wanted === undefined || isDeepStrictEqual(wanted, this.#done)) continue;
-      const before = this.#problem;
-      this.#problem = await this.#arrange(wanted).then(
-        () => undefined,
-        (error: Error) => error.message,
-      );
-      if (this.#problem === undefined) this.#done = wanted;
-      else if (this.#problem !== before) this.#options.log.warn({ problem: this.#problem }, 'the network between machines is not as it should be');
+      if (wanted !== undefined && !isDeepStrictEqual(wanted, this.#done)) await this.#bringAbout(wanted);
     }
+    this.#working = false;
+  }
+
+  async #bringAbout(wanted: Wanted): Promise<void> {
+    const before = this.#problem;
+    this.#problem = await this.#arrange(wanted).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (this.#problem === undefined) this.#done = wanted;
+    else if (this.#problem !== before) this.#options.log.warn({ problem: this.#problem }, 'the network between machines is not as it should be');
   }
 
   async #arrange(wanted: Wanted): Promise<void> {
