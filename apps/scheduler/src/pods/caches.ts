@@ -1,8 +1,8 @@
-import type { KubeObject, Node, Pod, PodDisruptionBudget, ReplicaSet, StatefulSet } from '@roundsman/api';
+import type { KubeObject, Node, Pod, PodDisruptionBudget, ReplicaSet, Service, StatefulSet } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import type { Cluster } from './cluster/cluster.ts';
-import { selectorCondition } from './rules/label-selector.ts';
+import { pooled } from './rules/pooled-pods.ts';
 
 /** What placing pods reads. Kept by the standby too, so that it can take over at once. */
 export class PodCaches implements Pick<Cluster, 'namespaceLabels' | 'ownPods'> {
@@ -10,6 +10,7 @@ export class PodCaches implements Pick<Cluster, 'namespaceLabels' | 'ownPods'> {
   readonly nodes: Informer<Node>;
   readonly namespaces: Informer;
   readonly budgets: Informer<PodDisruptionBudget>;
+  readonly #services: Informer<Service>;
   readonly #replicaSets: Informer<ReplicaSet>;
   readonly #statefulSets: Informer<StatefulSet>;
 
@@ -22,16 +23,17 @@ export class PodCaches implements Pick<Cluster, 'namespaceLabels' | 'ownPods'> {
     this.nodes = replica.informer<Node>('nodes');
     this.namespaces = replica.informer<KubeObject>('namespaces');
     this.budgets = replica.informer<PodDisruptionBudget>('poddisruptionbudgets.policy');
+    this.#services = replica.informer<Service>('services', [], { namespace: ({ metadata }) => metadata.namespace });
     this.#replicaSets = replica.informer<ReplicaSet>('replicasets.apps');
     this.#statefulSets = replica.informer<StatefulSet>('statefulsets.apps');
   }
 
   readonly namespaceLabels: Cluster['namespaceLabels'] = (namespace) => this.namespaces.get(undefined, namespace)?.metadata.labels ?? {};
 
-  readonly ownPods: Cluster['ownPods'] = ({ pod, namespace }) => {
+  readonly ownPods: Cluster['ownPods'] = ({ pod, namespace, labels }) => {
     const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
     const owners = owner?.kind === 'ReplicaSet' ? this.#replicaSets : owner?.kind === 'StatefulSet' ? this.#statefulSets : undefined;
     const found = owner === undefined ? undefined : owners?.get(namespace, owner.name);
-    return found === undefined ? undefined : selectorCondition(found.spec.selector);
+    return pooled(labels, this.#services.by('namespace', namespace), found?.spec.selector);
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Pod } from '@roundsman/api';
+import type { KubeObject, Pod } from '@roundsman/api';
 import { ServiceError, Unreachable } from '@roundsman/bus';
 import { node, pod, type PodParts } from './testing/objects.ts';
 import { World } from './testing/world.ts';
@@ -46,6 +46,19 @@ describe('placing pods', () => {
     free();
     await settled();
     expect(['a', 'b', 'c'].map((name) => world.pod(name).spec.nodeName)).toEqual(['n', 'n', undefined]);
+  });
+
+  it('spreads the pods of a service, whoever made them', async () => {
+    for (const name of ['n', 'm']) world.put('nodes', node(name));
+    world.put('services', { apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'default', name: 'web', uid: 'web' }, spec: { selector: { app: 'web' } } } as unknown as KubeObject);
+    // Less is free where no pod of the service is.
+    add('first', { labels: { app: 'web' }, nodeName: 'n', requests: { cpu: '1' } });
+    add('other', { labels: { app: 'db' }, nodeName: 'm', requests: { cpu: '2' } });
+    await world.start();
+    add('a', { labels: { app: 'web' }, requests: { cpu: '100m' } });
+    add('b', { labels: { app: 'db' }, requests: { cpu: '100m' } });
+    await settled();
+    expect(binds()).toEqual(['a to m', 'b to n']);
   });
 
   it('tells once that a claim is missing, however many nodes there are', async () => {

@@ -18,7 +18,7 @@ export interface Cluster {
   /** Of these, those with rules of their own about other pods. */
   readonly classesWithRules: () => Iterable<PlacedClass>;
   readonly namespaceLabels: (namespace: string) => Labels;
-  /** Which pods the pod should be spread from unless it says so itself: those of its ReplicaSet or StatefulSet. */
+  /** Which pods the pod should be spread from unless it says so itself: those of its Services, and of its ReplicaSet or StatefulSet. */
   readonly ownPods: (pod: PodInfo) => LabelCondition | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod } from '@roundsman/api';
 import { ServiceError, type Bus, type Change, type Write } from '@roundsman/bus';
-import { Informer, type ObjectSource } from '@roundsman/reconcile';
+import { Informer, type Indexes, type ObjectSource } from '@roundsman/reconcile';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { PodCaches } from '../caches.ts';
@@ -41,8 +41,8 @@ export class World {
     const caches = new PodCaches(
       { get: async (resource, namespace, name) => this.objects.get(`${resource} ${namespace ?? ''}/${name}`), head: async () => this.#version },
       {
-        informer: (resource) => {
-          const informer = new Informer({ source, feed: feed as never, resource });
+        informer: (resource, labels = [], indexes = {}) => {
+          const informer = new Informer({ source, feed: feed as never, resource, labels, indexes: indexes as Indexes<KubeObject> });
           this.#informers.push(informer);
           return informer as never;
         },
