@@ -9,8 +9,10 @@ import { DockerPodRuntime, ProcessRuntime, type ContainerRuntime, type PodRuntim
 import type { ServiceContext } from '@roundsman/service';
 import { Gauge } from 'prom-client';
 import { absentRuntime } from './containers/absent-runtime.ts';
-import { DefaultRunner } from './default-runner.ts';
 import { NodeDns } from './dns/node-dns.ts';
+import { KeptProcess } from './kept/kept-process.ts';
+import { NodeIngress } from './kept/node-ingress.ts';
+import { keptRunner } from './kept/runner-spec.ts';
 import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
 import { isLoopback } from './network/addresses/loopback.ts';
 import { NetworkHost } from './network/network-host.ts';
@@ -26,11 +28,12 @@ const noDocker = 'no Docker daemon is set for this node (ROUNDSMAN_NODE_AGENT_DO
 export class NodeAgent {
   readonly #context: ServiceContext<Settings>;
   readonly #runtime: ContainerRuntime;
-  readonly #runner: DefaultRunner;
+  readonly #runner: KeptProcess | undefined;
   readonly #podRuntime: PodRuntime;
   readonly #followed: FollowedNetwork;
   #network: NetworkHost | undefined;
   #dns: NodeDns | undefined;
+  #ingress: NodeIngress | undefined;
   #pods: PodHost | undefined;
   #capacity: Record<string, string> = {};
   /** Changes with every start. */
@@ -42,7 +45,8 @@ export class NodeAgent {
   constructor(context: ServiceContext<Settings>, runtime: ContainerRuntime = new ProcessRuntime(join(context.config.dataDir, 'containers'))) {
     this.#context = context;
     this.#runtime = runtime;
-    this.#runner = new DefaultRunner(context.config, runtime, context.log);
+    const runner = keptRunner(context.config);
+    this.#runner = runner === undefined ? undefined : new KeptProcess(runner, runtime, context.log);
     const { docker, cluster, node } = context.config;
     this.#followed = new FollowedNetwork(context.bus, context.log);
     this.#podRuntime = docker === '' ? absentRuntime(noDocker) : new DockerPodRuntime({ socketPath: docker, cluster, node });
@@ -52,19 +56,21 @@ export class NodeAgent {
     const { config, health, metrics } = this.#context;
     await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
     this.#info = await nodeInfo(config.node, this.#runtime.version, version);
-    health.add({ name: 'node-agent/runner', problem: () => this.#runner.problem() });
+    health.add({ name: 'node-agent/runner', problem: () => this.#runner?.problem() });
+    health.add({ name: 'node-agent/ingress', problem: () => this.#ingress?.problem() });
     const gauge: Gauge = new Gauge({
       name: 'roundsman_node_agent_runner_restarts',
       help: 'Restarts of the runner since the agent started it',
       registers: [metrics],
-      collect: () => gauge.set(this.#runner.restarts),
+      collect: () => gauge.set(this.#runner?.restarts ?? 0),
     });
     this.#capacity = await capacityOf(config);
     this.#network = await NetworkHost.of({ config, runtime: this.#podRuntime, state: this.#followed.state, log: this.#context.log });
     this.#pods = new PodHost(this.#context, this.#podRuntime, this.#network.node, this.#followed.state, this.#capacity);
     this.#dns = this.#dnsOf(this.#network);
+    this.#ingress = this.#ingressOf(this.#network);
     await this.#network.start();
-    await Promise.all([this.#runner.start(), this.#pods.start(), this.#dns?.start(), this.#followed.start()]);
+    await Promise.all([this.#runner?.start(), this.#pods.start(), this.#dns?.start(), this.#ingress?.start(), this.#followed.start()]);
     this.#beat();
     this.#timer = setInterval(() => this.#beat(), beatEveryMs);
   }
@@ -72,19 +78,25 @@ export class NodeAgent {
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
-    this.#context.health.remove('node-agent/runner');
+    const { health, config } = this.#context;
+    for (const name of ['runner', 'ingress']) health.remove(`node-agent/${name}`);
     await this.#followed.stop();
     await this.#network?.stop();
-    await Promise.all([this.#runner.stop(), this.#pods?.stop(), this.#dns?.stop()]);
+    await Promise.all([this.#runner?.stop(config.stopRunner), this.#ingress?.stop(config.stopRunner), this.#pods?.stop(), this.#dns?.stop()]);
+    await this.#runtime.release();
   }
 
   /** Pods ask it; a node that runs none needs none. */
   #dnsOf({ node }: NetworkHost): NodeDns | undefined {
     const { config, log, metrics } = this.#context;
     if (config.docker === '') return undefined;
-    // In the pods and nodes that ask, loopback is another one.
-    const addresses = (node.annotations[nodeNetworkAnnotations.machine]?.split(',') ?? []).filter((address) => !isLoopback(address));
-    return new NodeDns({ state: this.#followed.state, addresses, port: config.dnsPort, upstreams: config.dnsUpstreams, ttlSeconds: config.dnsTtlSeconds, dataDir: config.dataDir, log, metrics });
+    return new NodeDns({ state: this.#followed.state, addresses: reachable(node), port: config.dnsPort, upstreams: config.dnsUpstreams, ttlSeconds: config.dnsTtlSeconds, dataDir: config.dataDir, log, metrics });
+  }
+
+  /** Without containers there is nothing to let in to. */
+  #ingressOf({ node }: NetworkHost): NodeIngress | undefined {
+    const { config, log } = this.#context;
+    return config.docker === '' || config.ingressEntry === '' ? undefined : new NodeIngress({ config, runtime: this.#runtime, addresses: reachable(node), log });
   }
 
   #beat(): void {
@@ -96,9 +108,10 @@ export class NodeAgent {
     const pods = this.#pods?.condition();
     const network = this.#network?.condition();
     const dns = this.#dns?.condition();
-    const endpoint = this.#dns?.endpoint;
+    const ingress = this.#ingress?.condition();
+    const answers = { [nodeNetworkAnnotations.dns]: this.#dns?.endpoint, [nodeNetworkAnnotations.ingress]: this.#ingress?.endpoint };
     const nodeAddresses = this.#network?.node.nodeAddresses ?? config.addresses;
-    const runner = this.#runner.condition();
+    const runner = this.#runner?.condition();
     const conditions = await machineConditions(config.dataDir);
     bus.publish(messages.nodeBeat, { node: config.node }, {
       node: config.node,
@@ -114,15 +127,19 @@ export class NodeAgent {
         'kubernetes.io/arch': this.#info['architecture'] ?? '',
         ...config.labels,
       },
-      annotations: { ...this.#network?.node.annotations, ...(endpoint === undefined ? {} : { [nodeNetworkAnnotations.dns]: endpoint }) },
+      annotations: { ...this.#network?.node.annotations, ...Object.fromEntries(Object.entries(answers).filter((entry): entry is [string, string] => entry[1] !== undefined)) },
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),
         ...(pods === undefined ? [] : [pods]),
         ...(network === undefined ? [] : [network]),
         ...(dns === undefined ? [] : [dns]),
+        ...(ingress === undefined ? [] : [ingress]),
         { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the node agent is well' },
       ],
     });
   }
 }
+
+/** Addresses of the machine for others: in pods and nodes that have a network of their own, loopback is another one. */
+const reachable = ({ annotations }: NetworkHost['node']): string[] => (annotations[nodeNetworkAnnotations.machine]?.split(',') ?? []).filter((address) => !isLoopback(address));

@@ -21,6 +21,11 @@ export const settingsSchema = z.object({
   runtime: z.string().min(1).default('default').describe('Runtime whose runner is kept here'),
   runnerLogLevel: z.string().default('info'),
   runnerCapacityQps: z.coerce.number().positive().optional().describe('Requests per second the runner may be asked for'),
+  ingressEntry: z.string().default('').describe('Program of the ingress proxy (its main.js), which one agent per machine keeps; without it none is started'),
+  ingressSeedFile: z.string().optional().describe('nkey seed of the identity of the ingress proxy, ingress-<node>'),
+  ingressHttpPort: z.coerce.number().int().min(1).max(65_535).optional().describe('Port of the machine for HTTP to Ingresses; default: a free one, the same after a restart'),
+  ingressHttpsPort: z.coerce.number().int().min(1).max(65_535).optional().describe('The same for HTTPS'),
+  ingressLogLevel: z.string().default('info').describe('debug tells of every request'),
   deny: z.string().default('').describe('CIDR ranges that are no targets besides link-local ones, separated by commas'),
   denyEndpoints: z.string().default('').describe('address:port pairs that are no targets: the product’s own'),
   allow: z.string().default('').describe('Ranges, addresses or address:port that are targets all the same'),
@@ -33,7 +38,7 @@ export const settingsSchema = z.object({
   dnsTtlSeconds: z.coerce.number().int().min(0).max(3600).default(5).describe('How long others may remember the cluster’s own names'),
   maxPods: z.coerce.number().int().positive().default(110).describe('Pods the node may run'),
   parallelStarts: z.coerce.number().int().positive().default(4).describe('Sandboxes and containers that a daemon is asked to start at the same time'),
-  stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner with the agent; otherwise it goes on and is adopted by the next agent'),
+  stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner and the ingress proxy with the agent; otherwise they go on and are adopted by the next agent'),
 });
 export type Settings = z.infer<typeof settingsSchema>;
 
