@@ -25,7 +25,7 @@ export function forwardingTable(state: ForwardingState, localNodes: ReadonlySet<
     if (healthCheckNodePort !== undefined && isExternalLocal(service)) healthChecks.push({ namespace, name, port: healthCheckNodePort, localEndpoints: localCount(own) });
   }
   const { podCidrs = [], serviceCidrs = [], loadBalancerCidrs = [] } = state.network ?? {};
-  return { podCidrs, serviceCidrs: [...serviceCidrs, ...loadBalancerCidrs], ports, healthChecks };
+  return { podCidrs, clusterIpCidrs: serviceCidrs, loadBalancerCidrs, ports, healthChecks };
 }
 
 /** Headless Services and names for something outside have nothing to forward. */

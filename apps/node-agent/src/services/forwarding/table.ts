@@ -2,8 +2,8 @@
 export interface ForwardingTable {
   /** Ranges of the cluster's pods: what comes from elsewhere is masqueraded on its way to an endpoint. */
   readonly podCidrs: readonly string[];
-  /** Ranges of ClusterIPs and of load balancer addresses. */
-  readonly serviceCidrs: readonly string[];
+  readonly clusterIpCidrs: readonly string[];
+  readonly loadBalancerCidrs: readonly string[];
   readonly ports: readonly ForwardedPort[];
   readonly healthChecks: readonly HealthCheck[];
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { commandIn, type NetworkNamespace } from '../network-namespace.ts';
+import { commandIn, environment, type NetworkNamespace } from '../network-namespace.ts';
 
 const longestMs = 30_000;
 
@@ -19,7 +19,7 @@ export class NftProblem extends Error {
 export function nft(namespace: NetworkNamespace, args: readonly string[], script = ''): Promise<string> {
   const [program, all] = commandIn(namespace, 'nft', args);
   return new Promise((resolve, reject) => {
-    const child = spawn(program, all, { stdio: ['pipe', 'pipe', 'pipe'], timeout: longestMs });
+    const child = spawn(program, all, { stdio: ['pipe', 'pipe', 'pipe'], timeout: longestMs, env: environment() });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Forwarder } from '../forwarder.ts';
 import type { PublishedPort } from '../host-ports.ts';
 import type { ForwardingTable } from '../forwarding/table.ts';
 import type { NetworkNamespace } from '../network-namespace.ts';
@@ -11,7 +12,7 @@ import { difference, recreation, removal, replacement, type Ruleset } from './ru
 export const tableOf = (cluster: string): string => `inet roundsman-${cluster}`;
 
 /** Forwarding by the kernel, in one namespace: one table, changed in transactions, each of which holds only what differs. Calls are the owner's to serialise. */
-export class NftablesProxy {
+export class NftablesProxy implements Forwarder {
   readonly #table: string;
   readonly #namespace: NetworkNamespace;
   readonly #log: Pick<Logger, 'info' | 'warn'>;
@@ -26,23 +27,22 @@ export class NftablesProxy {
 
   /** Throws NftProblem when this cannot be used here. Changes nothing. */
   async probe(): Promise<void> {
-    await nft(this.#namespace, ['--check', '-f', '-'], recreation(`${this.#table}.probe`, rulesetOf({ podCidrs: [], serviceCidrs: [], ports: [], healthChecks: [] }, [])));
+    await nft(this.#namespace, ['--check', '-f', '-'], recreation(`${this.#table}.probe`, rulesetOf({ podCidrs: [], clusterIpCidrs: [], loadBalancerCidrs: [], ports: [], healthChecks: [] }, [])));
   }
 
-  /** Host ports that are in the kernel: what an agent before this one published. */
   async hostPorts(): Promise<readonly PublishedPort[]> {
     return hostPortsIn(await listed(this.#namespace, this.#table));
   }
 
-  /** In effect when it resolves; nothing has changed when it rejects. */
-  async apply(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Promise<void> {
+  /** Nothing has changed when it rejects. */
+  async apply(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Promise<readonly string[]> {
     const wanted = rulesetOf(table, hostPorts);
     if (this.#held === undefined) await this.#replace(wanted);
     else await this.#change(this.#held, wanted);
     this.#held = wanted;
+    return [];
   }
 
-  /** Looks whether the kernel still holds what it was told, and puts it back. */
   async verify(): Promise<void> {
     const held = this.#held;
     if (held === undefined || holds(await listed(this.#namespace, this.#table), held)) return;

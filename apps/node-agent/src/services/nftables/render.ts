@@ -9,7 +9,7 @@ import type { Chain, Collection, Ruleset } from './ruleset.ts';
 export function rulesetOf(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Ruleset {
   const rendering = new Rendering();
   for (const cidr of table.podCidrs) rendering.put(`pods${of(cidr).suffix}`, cidr);
-  for (const cidr of table.serviceCidrs) rendering.put(`service-ranges${of(cidr).suffix}`, cidr);
+  for (const cidr of [...table.clusterIpCidrs, ...table.loadBalancerCidrs]) rendering.put(`service-ranges${of(cidr).suffix}`, cidr);
   for (const port of table.ports) rendering.port(port);
   for (const hostPort of hostPorts) rendering.hostPort(hostPort);
   return rendering.ruleset();

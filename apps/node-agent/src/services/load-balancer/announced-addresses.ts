@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Logger } from 'pino';
+import { commandIn, environment, type NetworkNamespace } from '../network-namespace.ts';
+
+const run = promisify(execFile);
+
+interface Listed {
+  readonly addr_info?: readonly { readonly local: string; readonly label?: string; readonly prefixlen: number }[];
+}
+
+/**
+ * Addresses of load balancers that this machine has on its loopback device, so that it answers ARP and neighbour solicitations for them. They are told from others by their
+ * label, and those of IPv6, which has none, by the cluster's pool; so an agent that starts knows what one before it has left.
+ */
+export class AnnouncedAddresses {
+  readonly #namespace: NetworkNamespace;
+  readonly #label: string;
+  readonly #log: Pick<Logger, 'warn'>;
+  #last: string | undefined;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(cluster: string, namespace: NetworkNamespace, log: Pick<Logger, 'warn'>) {
+    this.#namespace = namespace;
+    this.#label = `lo:rm${createHash('sha256').update(cluster).digest('hex').slice(0, 8)}`;
+    this.#log = log;
+  }
+
+  /** These and no others; `inPool` tells addresses of the cluster's own pool. Never rejects: an address that cannot be had is told in the log, and tried again with the next change. */
+  have(addresses: readonly string[], inPool: (address: string) => boolean): Promise<void> {
+    const wanted = [...new Set(addresses)].sort();
+    if (wanted.join() === this.#last) return this.#working;
+    this.#last = wanted.join();
+    this.#working = this.#working
+      .then(() => this.#change(wanted, inPool))
+      .catch((error: unknown) => {
+        this.#last = undefined;
+        this.#log.warn({ err: error }, 'addresses of load balancers are not announced from this machine');
+      });
+    return this.#working;
+  }
+
+  idle(): Promise<void> {
+    return this.#working;
+  }
+
+  async #change(wanted: readonly string[], inPool: (address: string) => boolean): Promise<void> {
+    const listed = JSON.parse(await this.#run('ip', ['-j', 'address', 'show', 'dev', 'lo'])) as Listed[];
+    const there = listed
+      .flatMap(({ addr_info = [] }) => addr_info)
+      .filter(({ local, label, prefixlen }) => label === this.#label || (local?.includes(':') && prefixlen === 128 && inPool(local)))
+      .map(({ local }) => local);
+    for (const address of there) if (!wanted.includes(address)) await this.#run('ip', ['address', 'del', hostRange(address), 'dev', 'lo']);
+    for (const address of wanted) {
+      if (there.includes(address)) continue;
+      await this.#run('ip', ['address', 'replace', hostRange(address), 'dev', 'lo', ...(address.includes(':') ? ['nodad'] : ['label', this.#label])]);
+      await this.#announce(address);
+    }
+  }
+
+  /** Neighbours that knew it elsewhere hear of it at once where the machine has arping; without it when their entry has gone stale (half a minute). */
+  async #announce(address: string): Promise<void> {
+    if (address.includes(':')) return;
+    const routes = JSON.parse(await this.#run('ip', ['-j', '-4', 'route', 'show', 'default'])) as readonly { dev?: string }[];
+    for (const device of new Set(routes.flatMap(({ dev }) => dev ?? []))) await this.#run('arping', ['-U', '-c', '1', '-w', '1', '-I', device, address]).catch(() => undefined);
+  }
+
+  async #run(program: string, args: readonly string[]): Promise<string> {
+    const [command, all] = commandIn(this.#namespace, program, args);
+    const { stdout } = await run(command, [...all], { env: environment() });
+    return stdout;
+  }
+}
+
+const hostRange = (address: string): string => `${address}/${address.includes(':') ? 128 : 32}`;
