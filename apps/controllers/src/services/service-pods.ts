@@ -1,4 +1,4 @@
-import { isPodEnded, isPodReady, selects, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
+import { isPodEnded, isPodReady, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
 import { readiness } from '../nodes/taints.ts';
 
 export type NodeOf = (name: string) => Node | undefined;
@@ -10,7 +10,12 @@ export const isServedByPods = ({ spec }: Service): boolean => spec.type !== 'Ext
 
 export const isHeadless = ({ spec }: Service): boolean => spec.clusterIP === 'None';
 
-export const selectsPod = ({ spec }: Service, labels: Pod['metadata']['labels']): boolean => selects({ matchLabels: spec.selector }, labels);
+/** Asked of every pod of a namespace for each service that is looked at: nothing is made on the way. */
+export function selectsPod({ spec }: Service, labels: Pod['metadata']['labels'] = {}): boolean {
+  const { selector = {} } = spec;
+  for (const key in selector) if (!Object.hasOwn(labels, key) || labels[key] !== selector[key]) return false;
+  return true;
+}
 
 export const isIPv6 = (address: string): boolean => address.includes(':');
 
