@@ -4,6 +4,7 @@ import type { ServiceDefinition } from '@roundsman/service';
 import { NodeAgent } from './node-agent.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 
+export { removeFromHosts } from './dns/machine-hosts/machine-hosts.ts';
 export { runnerNameOf, type Settings } from './settings.ts';
 
 @Module({})

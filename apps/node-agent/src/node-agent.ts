@@ -9,6 +9,7 @@ import { DockerPodRuntime, ProcessRuntime, type ContainerRuntime, type PodRuntim
 import type { ServiceContext } from '@roundsman/service';
 import { Gauge } from 'prom-client';
 import { absentRuntime } from './containers/absent-runtime.ts';
+import { MachineHosts } from './dns/machine-hosts/machine-hosts.ts';
 import { NodeDns } from './dns/node-dns.ts';
 import { KeptProcess } from './kept/kept-process.ts';
 import { NodeIngress } from './kept/node-ingress.ts';
@@ -33,6 +34,7 @@ export class NodeAgent {
   readonly #followed: FollowedNetwork;
   #network: NetworkHost | undefined;
   #dns: NodeDns | undefined;
+  #hosts: MachineHosts | undefined;
   #ingress: NodeIngress | undefined;
   #pods: PodHost | undefined;
   #capacity: Record<string, string> = {};
@@ -68,6 +70,8 @@ export class NodeAgent {
     this.#network = await NetworkHost.of({ config, runtime: this.#podRuntime, state: this.#followed.state, log: this.#context.log });
     this.#pods = new PodHost(this.#context, this.#podRuntime, this.#network.node, this.#followed.state, this.#capacity);
     this.#dns = this.#dnsOf(this.#network);
+    this.#hosts = this.#hostsOf(this.#network);
+    this.#hosts?.start();
     this.#ingress = this.#ingressOf(this.#network);
     await this.#network.start();
     await Promise.all([this.#runner?.start(), this.#pods.start(), this.#dns?.start(), this.#ingress?.start(), this.#followed.start()]);
@@ -82,7 +86,7 @@ export class NodeAgent {
     for (const name of ['runner', 'ingress']) health.remove(`node-agent/${name}`);
     await this.#followed.stop();
     await this.#network?.stop();
-    await Promise.all([this.#runner?.stop(config.stopRunner), this.#ingress?.stop(config.stopRunner), this.#pods?.stop(), this.#dns?.stop()]);
+    await Promise.all([this.#runner?.stop(config.stopRunner), this.#ingress?.stop(config.stopRunner), this.#pods?.stop(), this.#dns?.stop(), this.#hosts?.stop()]);
     await this.#runtime.release();
   }
 
@@ -97,6 +101,13 @@ export class NodeAgent {
   #ingressOf({ node }: NetworkHost): NodeIngress | undefined {
     const { config, log } = this.#context;
     return config.docker === '' || config.ingressEntry === '' ? undefined : new NodeIngress({ config, runtime: this.#runtime, addresses: reachable(node), log });
+  }
+
+  /** One agent writes for all nodes of the machine. */
+  #hostsOf({ node }: NetworkHost): MachineHosts | undefined {
+    const { config, log } = this.#context;
+    if (config.hostsFile === '' || !(config.machine || node.mode === 'machine')) return undefined;
+    return new MachineHosts({ file: config.hostsFile, cluster: config.cluster, state: this.#followed.state, log });
   }
 
   #beat(): void {

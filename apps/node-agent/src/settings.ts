@@ -36,6 +36,7 @@ export const settingsSchema = z.object({
   dnsPort: z.coerce.number().int().min(0).max(65_535).default(0).describe('Port of the machine on which DNS is answered for the pods of this node, UDP and TCP; 0: any that is free'),
   dnsUpstreams: z.string().default('').transform(list).pipe(z.array(z.string().refine((text) => parseServer(text) !== undefined, 'must be an IP address, with a port where it is not 53: 10.0.0.1:5353, [fd00::1]:5353'))).describe('DNS servers that names outside of the cluster are asked of, separated by commas; default: those of the machine’s resolv.conf'),
   dnsTtlSeconds: z.coerce.number().int().min(0).max(3600).default(5).describe('How long others may remember the cluster’s own names'),
+  hostsFile: z.string().default('').describe('Hosts file of the machine (/etc/hosts) in which the agent that looks after the machine keeps the hosts of DNS objects and Ingresses, in a block of the cluster’s own; empty: none'),
   maxPods: z.coerce.number().int().positive().default(110).describe('Pods the node may run'),
   parallelStarts: z.coerce.number().int().positive().default(4).describe('Sandboxes and containers that a daemon is asked to start at the same time'),
   stopRunner: z.enum(['true', 'false']).default('true').transform((text) => text === 'true').describe('End the runner and the ingress proxy with the agent; otherwise they go on and are adopted by the next agent'),

@@ -49,6 +49,17 @@ whenDocker(describe)('what pods share', () => {
     expect(await pair('host-ipc')).toEqual([ipc, ipc]);
   }, 60_000);
 
+  it('how names are resolved, as the pod says', async () => {
+    const say = [sh('a', 'cat /etc/resolv.conf >/dev/termination-log')];
+    rig.intake.create('first', { restartPolicy: 'Never', containers: say });
+    rig.intake.create('host', { restartPolicy: 'Never', hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet', containers: say });
+    rig.intake.create('own', { restartPolicy: 'Never', dnsPolicy: 'None', dnsConfig: { nameservers: ['192.0.2.1'], options: [{ name: 'rotate' }] }, containers: say });
+    const cluster = /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.255\.0\.10\noptions ndots:5$/;
+    expect(await said('first', 'a')).toMatch(cluster);
+    expect(await said('host', 'a')).toMatch(cluster);
+    expect(await said('own', 'a')).toBe('nameserver 192.0.2.1\noptions rotate');
+  }, 60_000);
+
   it('a port of the host: that it is in use is told, and the pod runs when it is free', async () => {
     const port = await freePort();
     const other = createServer();

@@ -4,6 +4,7 @@ import type { NetworkState } from '@roundsman/network';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { NodeCondition } from '../machine.ts';
+import { Clients } from './clients.ts';
 import { DnsMetrics } from './metrics.ts';
 import { Resolver, type Reply } from './resolver.ts';
 import { DnsServer, type DnsHandler } from './server.ts';
@@ -34,6 +35,7 @@ const listenAgainMs = 1_000;
 /** Answers DNS for one node. */
 export class NodeDns implements DnsHandler {
   readonly #options: NodeDnsOptions;
+  readonly #clients: Clients;
   readonly #names: ClusterNames;
   readonly #upstreams: Upstreams;
   readonly #forwarder: Forwarder;
@@ -45,8 +47,9 @@ export class NodeDns implements DnsHandler {
   #stopped = false;
 
   constructor(options: NodeDnsOptions) {
-    const { state, ttlSeconds, upstreams, log, metrics, resolvConf } = options;
+    const { state, addresses, ttlSeconds, upstreams, log, metrics, resolvConf } = options;
     this.#options = options;
+    this.#clients = new Clients(state, addresses);
     this.#names = new ClusterNames(state, ttlSeconds);
     this.#upstreams = new Upstreams({ set: upstreams, own: () => this.#servers, clusterDns: () => state.network?.dnsAddresses ?? [], ...(resolvConf === undefined ? {} : { resolvConf }) });
     this.#forwarder = new Forwarder({
@@ -68,6 +71,7 @@ export class NodeDns implements DnsHandler {
     clearTimeout(this.#timer);
     this.#upstreams.stop();
     this.#names.close();
+    this.#clients.close();
     await Promise.all(this.#servers.map((server) => server.stop()));
     this.#servers = [];
   }
@@ -86,6 +90,10 @@ export class NodeDns implements DnsHandler {
     return this.#problem === undefined
       ? { type: 'DNSAnswered', status: 'True', reason: 'DNSIsAnswered', message: `names of the cluster are answered at ${this.endpoint}` }
       : { type: 'DNSAnswered', status: 'False', reason: 'DNSIsNotAnswered', message: this.#problem };
+  }
+
+  admits(address: string): boolean {
+    return this.#clients.admits(address);
   }
 
   reply(message: Buffer, channel: 'udp' | 'tcp'): Reply | Promise<Reply> | undefined {

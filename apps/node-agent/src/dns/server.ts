@@ -13,6 +13,8 @@ const receiveBytes = 1 << 20;
 const tries = 20;
 
 export interface DnsHandler {
+  /** Whether who asks from there is answered at all. */
+  admits(address: string): boolean;
   /** As Resolver.reply; also counts and measures. */
   reply(message: Buffer, channel: 'udp' | 'tcp'): Reply | Promise<Reply> | undefined;
 }
@@ -66,6 +68,10 @@ export class DnsServer {
     this.datagrams.on('error', () => undefined);
     this.streams.maxConnections = mostConnections;
     this.streams.on('connection', (connection) => {
+      if (!handler.admits(connection.remoteAddress ?? '')) {
+        connection.destroy();
+        return;
+      }
       this.#connections.add(connection);
       connection.on('close', () => this.#connections.delete(connection));
       answerStream(handler, connection);
@@ -91,6 +97,7 @@ function answerDatagram(handler: DnsHandler, socket: Datagrams, message: Buffer,
       // Closed meanwhile, or port 0: nothing is owed to who asks from there.
     }
   };
+  if (!handler.admits(address)) return;
   const reply = handler.reply(message, 'udp');
   if (reply instanceof Promise) void reply.then(send);
   else if (reply !== undefined) send(reply);
