@@ -12,6 +12,7 @@ const explained =
 const noMetricsServer = 'the recording had no metrics server; here the nodes answer for themselves, and there is none yet';
 const template = 'the annotation deprecated.daemonset.template.generation served API versions that are gone';
 const shapeFirst = 'what the shape of an object lacks is told before what contradicts itself in it';
+const emptyLists = 'no endpoints and no ports are empty lists here; Kubernetes shows null, which its clients take for the same';
 
 /**
  * Steps whose outcome differs from that of a real Kubernetes, and why that is right or bearable. The test fails for a step that differs and is not
@@ -66,7 +67,10 @@ export const differences: Readonly<Record<string, string>> = {
   'bad: job modes': valuesSorted,
   'explain container': 'the descriptions are our own',
   'explain field of a list': 'the descriptions are our own',
-  ...Object.fromEntries(['deployment', 'pod', 'statefulset', 'cronjob', 'node', 'poddisruptionbudget', 'event'].map((kind) => [`explain ${kind} recursive`, explained])),
+  ...Object.fromEntries(['deployment', 'pod', 'statefulset', 'cronjob', 'node', 'poddisruptionbudget', 'event', 'service', 'endpointslice', 'ingress'].map((kind) => [`explain ${kind} recursive`, explained])),
+  'slice yaml': emptyLists,
+  'slice without anything': emptyLists,
+  'bad: ingress without path type': 'Kubernetes repeats the name of the field in what it says of it',
   version: 'the version says that it is Roundsman',
   whoami: 'the name of the user, who has no UID',
   'top pods': noMetricsServer,

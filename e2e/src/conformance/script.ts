@@ -2,8 +2,10 @@ import { apply } from './script/apply.ts';
 import { badInput } from './script/bad-input.ts';
 import { deployments } from './script/deployments.ts';
 import { discovery } from './script/discovery.ts';
+import { ingresses } from './script/ingresses.ts';
 import { nodes } from './script/nodes.ts';
 import { pods } from './script/pods.ts';
+import { services } from './script/services.ts';
 import type { Step } from './script/step.ts';
 import { workloads } from './script/workloads.ts';
 
@@ -13,6 +15,8 @@ export const script: readonly Step[] = [
   ...apply,
   ...deployments,
   ...workloads,
+  ...services,
+  ...ingresses,
   ...badInput,
   ...discovery,
   // Last: a node would let the pods of the other chapters be scheduled.

@@ -8,18 +8,21 @@ export const nodePortsOf = ({ ports = [] }: Pick<Spec, 'ports'>): number[] => po
 /** Gives a service the ports on the nodes that its type has, or those that it asks for. Changes `spec`; returns what it cannot have. */
 export function giveNodePorts(spec: Spec, old: Spec | undefined, asker: Asker, book: AddressBook): Cause[] {
   const causes: Cause[] = [];
-  if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') causes.push(...giveServicePorts(spec, asker, book));
+  if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') causes.push(...giveServicePorts(spec, old, asker, book));
   if (causes.length > 0 || !needsHealthCheck(spec)) return causes;
   // One that it has is judged by the rules: it may not be changed.
   if (old === undefined || !needsHealthCheck(old)) giveHealthPort(spec, asker, book);
   return causes;
 }
 
-function giveServicePorts(spec: Spec, asker: Asker, book: AddressBook): Cause[] {
+function giveServicePorts(spec: Spec, old: Spec | undefined, asker: Asker, book: AddressBook): Cause[] {
   const { ports = [] } = spec;
   const given = new Set(nodePortsOf(spec));
-  for (const [index, { nodePort }] of ports.entries()) {
-    const problem = nodePort === undefined ? undefined : book.portProblem(nodePort, asker);
+  for (const [index, { port, nodePort }] of ports.entries()) {
+    if (nodePort === undefined) continue;
+    // Once it has one, the rules say what is wrong with having it twice.
+    const isTwice = old === undefined && ports.slice(0, index).some((one) => one.nodePort === nodePort && one.port !== port);
+    const problem = isTwice ? 'provided port is already allocated' : book.portProblem(nodePort, asker);
     if (problem !== undefined) return [invalidValue(`spec.ports[${index}].nodePort`, nodePort, problem)];
   }
   if (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts === false) return [];

@@ -14,7 +14,7 @@ export function endpointSliceRules(object: KubeObject, { old }: Pick<AdmissionCo
   const causes = endpoints.length > most.endpoints ? [tooMany('endpoints', endpoints.length, most.endpoints)] : endpoints.flatMap((endpoint, index) => endpointCauses(endpoint, addressType, `endpoints[${index}]`));
   causes.push(...portCauses(ports, 'ports'));
   if (before !== undefined && before.addressType !== addressType) causes.push(invalidValue('addressType', addressType, 'field is immutable'));
-  return { causes, warnings: [] };
+  return { causes, warnings: addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [] };
 }
 
 function endpointCauses({ addresses, nodeName, hostname, deprecatedTopology = {}, hints }: Endpoint, type: EndpointSlice['addressType'], field: string): Cause[] {

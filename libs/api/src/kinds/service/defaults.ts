@@ -11,7 +11,9 @@ export function completeService(service: Service): void {
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
   else spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinitySeconds } };
   if (isExposed(spec)) spec.externalTrafficPolicy ??= 'Cluster';
-  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
+  // Nothing goes to what is only a name.
+  if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
+  else spec.internalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   service.status ??= { loadBalancer: {} };
   for (const one of service.status.loadBalancer.ingress ?? []) if (one.ip !== undefined) one.ipMode ??= 'VIP';
