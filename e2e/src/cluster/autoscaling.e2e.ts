@@ -57,7 +57,7 @@ whenDocker(describe)('autoscaling in a small cluster', () => {
     expect(described).toMatch(/resource cpu on pods +\(as a percentage of request\): +\d+% \(\d+m?\) \/ 50%/);
     expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 3; reason: cpu resource utilization \(percentage of request\) above target/);
     expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 1; reason: All metrics below target/);
-    const v1 = await cluster.get<{ spec: object; metadata: { annotations: Record<string, string> } }>('hpa.v1.autoscaling', 'load');
+    const v1 = await cluster.get<{ spec: object; metadata: { annotations: Record<string, string> } }>('horizontalpodautoscalers.v1.autoscaling', 'load');
     expect(v1.spec).toMatchObject({ targetCPUUtilizationPercentage: 50 });
     expect(JSON.parse(v1.metadata.annotations['autoscaling.alpha.kubernetes.io/behavior']!)).toMatchObject({ ScaleDown: { StabilizationWindowSeconds: 2 } });
     expect(cluster.dead()).toEqual([]);
