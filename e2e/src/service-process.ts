@@ -16,11 +16,15 @@ export class ServiceProcess {
     readonly service: string,
     readonly env: NodeJS.ProcessEnv,
     readonly logFile: string,
+    /** Network namespace that it runs in; default: that of this process. */
+    readonly namespace?: string,
   ) {}
 
   start(): void {
     const log = openSync(this.logFile, 'a');
-    const child = spawn(process.execPath, [main, 'serve', this.service], { env: this.env, stdio: ['ignore', log, log] });
+    const command = [process.execPath, main, 'serve', this.service];
+    const [program = '', ...args] = this.namespace === undefined ? command : ['nsenter', `--net=${this.namespace}`, '--', ...command];
+    const child = spawn(program, args, { env: this.env, stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
     this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));

@@ -5,6 +5,7 @@ import { NodeAgent } from './node-agent.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 
 export { removeFromHosts } from './dns/machine-hosts/machine-hosts.ts';
+export { removeNetwork } from './network/remove-network.ts';
 export { runnerNameOf, type Settings } from './settings.ts';
 
 @Module({})

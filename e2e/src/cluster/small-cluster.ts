@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { agentIdentity, serviceIdentity } from '@roundsman/bus';
-import { eventually, freePort, startDocker, startNats, startPostgres, testImages, type TestDocker, type TestNats, type TestPostgres } from '@roundsman/testkit';
+import { removeNetwork } from '@roundsman/node-agent';
+import { eventually, freePort, startDocker, startMachines, startNats, startPostgres, testImages, type TestDocker, type TestMachine, type TestMachines, type TestNats, type TestPostgres } from '@roundsman/testkit';
 import { stringify } from 'yaml';
 import { kubectlPath, type Ran } from '../kubectl-cluster.ts';
 import { ServiceProcess } from '../service-process.ts';
@@ -20,6 +22,28 @@ export interface Inspected {
   readonly Mounts: { readonly Source: string; readonly Destination: string; readonly RW: boolean }[];
 }
 
+/** Addresses of a cluster: of its own, because several may run on this machine at once. None of those that daemons and machines of tests have. */
+export interface Ranges {
+  readonly pods: string;
+  readonly services: string;
+  readonly loadBalancers: string;
+}
+
+export const randomRanges = (): Ranges => ({
+  pods: `10.${randomInt(60, 100)}.${randomInt(16) * 16}.0/20`,
+  services: `10.${randomInt(100, 130)}.${randomInt(16) * 16}.0/20`,
+  loadBalancers: `10.${randomInt(130, 140)}.${randomInt(256)}.0/24`,
+});
+
+export interface ClusterOptions {
+  /** Nodes that are started later: their keys are known. */
+  readonly later?: readonly string[];
+  /** Environment of the services of the control plane. */
+  readonly settings?: NodeJS.ProcessEnv;
+  /** Every node is a machine of its own, with its own Docker daemon. Default: all nodes share this machine, each in a network namespace. */
+  readonly machines?: boolean;
+}
+
 /**
  * The small cluster as a person would have it: a control plane and the agents of some nodes, every one a process of its own, over a real NATS, a
  * real Postgres and a real Docker daemon that the nodes share; driven by the real kubectl.
@@ -27,25 +51,36 @@ export interface Inspected {
 export class SmallCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'roundsman-cluster-'));
   readonly token = 'a-token-for-this-test-only';
+  readonly ranges = randomRanges();
+  /** As a home has one: what the cluster makes on a machine carries it. */
+  readonly id = `e2e-${Math.random().toString(36).slice(2, 10)}`;
   readonly #processes = new Map<string, ServiceProcess>();
+  readonly #machines = new Map<string, { readonly machine: TestMachine; readonly docker: TestDocker }>();
+  /** The node whose agent looks after the machine that all share. */
+  #keeper: string | undefined;
 
   private constructor(
     readonly nats: TestNats,
     readonly postgres: TestPostgres,
+    /** That the nodes share; where each is a machine: that of the first. */
     readonly docker: TestDocker,
     readonly databaseUrl: string,
     readonly port: number,
+    readonly network: TestMachines | undefined,
   ) {
     process.once('exit', this.#killAll);
   }
 
-  /** Returns when all nodes are Ready. `nodes` may name more than are started at once (`later`): their keys are known. `settings`: environment of the services of the control plane. */
-  static async start(nodes: readonly string[], { later = [], settings = {} }: { later?: readonly string[]; settings?: NodeJS.ProcessEnv } = {}): Promise<SmallCluster> {
+  /** Returns when all nodes are Ready, with their networks. */
+  static async start(nodes: readonly string[], { later = [], settings = {}, machines = false }: ClusterOptions = {}): Promise<SmallCluster> {
     const identities = [...controlPlane.map(serviceIdentity), ...[...nodes, ...later].map(agentIdentity)];
-    const [nats, postgres, docker, port] = await Promise.all([startNats({ identities }), startPostgres(), startDocker({ liveRestore: true }), freePort()]);
-    const cluster = new SmallCluster(nats, postgres, docker, await postgres.createDatabase(), port);
+    const network = machines ? await startMachines(nodes.length + later.length) : undefined;
+    const dockersOf = (): Promise<TestDocker[]> => (network === undefined ? startDocker({ liveRestore: true }).then((one) => [one]) : Promise.all(network.machines.map((machine) => machine.startDocker({ liveRestore: true }))));
+    const [nats, postgres, dockers, port] = await Promise.all([startNats({ identities, ...(machines ? { host: '0.0.0.0' } : {}) }), startPostgres(), dockersOf(), freePort()]);
+    const cluster = new SmallCluster(nats, postgres, dockers[0]!, await postgres.createDatabase(), port, network);
+    for (const [index, node] of [...nodes, ...later].entries()) if (network !== undefined) cluster.#machines.set(node, { machine: network.machines[index]!, docker: dockers[index]! });
     try {
-      await testImages(docker);
+      for (const docker of dockers) await testImages(docker);
       for (const service of controlPlane) cluster.#addService(service, settings);
       for (const node of nodes) cluster.addNode(node);
       await cluster.ready(nodes);
@@ -62,8 +97,8 @@ export class SmallCluster {
     await eventually(() => this.#writeKubeconfig(), { within: 30_000 });
     await eventually(
       async () => {
-        const text = await this.must(['get', 'nodes', '-o', `jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status} {end}`]);
-        const missing = nodes.filter((node) => !text.split(' ').includes(`${node}=True`));
+        const text = await this.must(['get', 'nodes', '-o', `jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status},{.status.conditions[?(@.type=="NetworkUnavailable")].status} {end}`]);
+        const missing = nodes.filter((node) => !text.split(' ').includes(`${node}=True,False`));
         if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} of ${text}`);
       },
       { within: 60_000 },
@@ -72,16 +107,36 @@ export class SmallCluster {
 
   /** Starts the agent of a node. */
   addNode(name: string, env: NodeJS.ProcessEnv = {}): void {
-    this.#start(`agent-${name}`, 'node-agent', {
+    const own = this.#machines.get(name);
+    this.#keeper ??= name;
+    const place =
+      own === undefined
+        ? { ROUNDSMAN_NODE_AGENT_NETWORK: 'namespace', ROUNDSMAN_NODE_AGENT_MACHINE: String(this.#keeper === name) }
+        : { ROUNDSMAN_NODE_AGENT_NETWORK: 'machine', ROUNDSMAN_NATS_URL: this.nats.url.replace('127.0.0.1', this.network?.uplink ?? '') };
+    const settings = {
       ROUNDSMAN_NODE_AGENT_NODE: name,
       ROUNDSMAN_NODE_AGENT_DATA_DIR: join(this.folder, 'nodes', name),
-      ROUNDSMAN_NODE_AGENT_DOCKER: this.docker.socket,
-      ROUNDSMAN_NODE_AGENT_CLUSTER: 'e2e',
-      ROUNDSMAN_NODE_AGENT_ADDRESSES: this.docker.gateway,
+      ROUNDSMAN_NODE_AGENT_DOCKER: this.dockerOf(name).socket,
+      ROUNDSMAN_NODE_AGENT_CLUSTER: this.id,
+      ROUNDSMAN_NODE_AGENT_ADDRESSES: own?.machine.address ?? this.docker.gateway,
       ROUNDSMAN_NODE_AGENT_CPU: '2',
       ROUNDSMAN_NODE_AGENT_MEMORY_MI: '2048',
+      ...place,
       ...env,
-    });
+    };
+    this.#start(`agent-${name}`, 'node-agent', settings, own?.machine.namespace);
+  }
+
+  /** Of a node that is a machine of its own. */
+  machine(node: string): TestMachine {
+    const own = this.#machines.get(node);
+    if (own === undefined) throw new Error(`${node} is no machine of its own`);
+    return own.machine;
+  }
+
+  /** That the pods of a node run on. */
+  dockerOf(node: string): TestDocker {
+    return this.#machines.get(node)?.docker ?? this.docker;
   }
 
   /** Every process but those of the nodes. */
@@ -143,13 +198,17 @@ export class SmallCluster {
   /** What Docker says of the container of a pod: what was asked for has to be found there. */
   async inspect(pod: string, container: string): Promise<Inspected> {
     const id = await this.must(['get', 'pod', pod, '-o', `jsonpath={.status.containerStatuses[?(@.name=="${container}")].containerID}`]);
-    return (await this.docker.request('GET', `/containers/${id.replace('docker://', '')}/json`)) as Inspected;
+    const docker = this.network === undefined ? this.docker : this.dockerOf(await this.must(['get', 'pod', pod, '-o', 'jsonpath={.spec.nodeName}']));
+    return (await docker.request('GET', `/containers/${id.replace('docker://', '')}/json`)) as Inspected;
   }
 
   async stop(): Promise<void> {
     await Promise.all([...this.#processes.values()].filter(({ running }) => running).map((process) => process.kill('SIGKILL')));
     process.removeListener('exit', this.#killAll);
-    await this.docker.stop();
+    if (this.network === undefined) {
+      await this.docker.stop();
+      await removeNetwork(this.id);
+    } else await this.network.stop();
     await this.nats.stop();
     await this.postgres.stop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -159,15 +218,18 @@ export class SmallCluster {
     const tokenFile = join(this.folder, 'token');
     writeFileSync(tokenFile, this.token, { mode: 0o600 });
     const gateway = { ROUNDSMAN_GATEWAY_PORT: String(this.port), ROUNDSMAN_GATEWAY_TOKEN_FILE: tokenFile, ROUNDSMAN_GATEWAY_TLS_FOLDER: join(this.folder, 'tls') };
-    this.#start(service, service, { ROUNDSMAN_DATABASE_URL: this.databaseUrl, ...(service === 'gateway' ? gateway : {}), ...settings });
+    const { pods, services, loadBalancers } = this.ranges;
+    const intake = { ROUNDSMAN_INTAKE_POD_CIDRS: pods, ROUNDSMAN_INTAKE_SERVICE_CIDRS: services, ROUNDSMAN_INTAKE_LOAD_BALANCER_CIDRS: loadBalancers };
+    const own: Partial<Record<typeof service, NodeJS.ProcessEnv>> = { gateway, intake };
+    this.#start(service, service, { ROUNDSMAN_DATABASE_URL: this.databaseUrl, ...own[service], ...settings });
   }
 
-  #start(name: string, service: string, env: NodeJS.ProcessEnv): void {
+  #start(name: string, service: string, env: NodeJS.ProcessEnv, namespace?: string): void {
     const keys = join(this.folder, 'keys');
     mkdirSync(keys, { recursive: true });
     writeFileSync(join(keys, `${name}.nk`), this.nats.seed(name), { mode: 0o600 });
     const base = { PATH: process.env['PATH'] ?? '', HOME: this.folder, ROUNDSMAN_NATS_URL: this.nats.url, ROUNDSMAN_NATS_KEYS: keys, ROUNDSMAN_LOG_FORMAT: 'json' };
-    const started = new ServiceProcess(name, service, { ...base, ...env }, join(this.folder, `${name}.log`));
+    const started = new ServiceProcess(name, service, { ...base, ...env }, join(this.folder, `${name}.log`), namespace);
     this.#processes.set(name, started);
     started.start();
   }

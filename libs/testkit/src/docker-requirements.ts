@@ -10,8 +10,8 @@ export function programPath(name: string): string | undefined {
     .find((path) => existsSync(path) && statSync(path).isFile());
 }
 
-/** Programs that `startDocker` and `testImages` use, and the Debian packages that bring them. */
-const programs = { dockerd: 'docker.io', containerd: 'containerd', ip: 'iproute2', iptables: 'iptables', busybox: 'busybox-static' };
+/** Programs that `startDocker`, `startMachines`, `testImages` and pods that are wired use, and the Debian packages that bring them. */
+const programs = { dockerd: 'docker.io', containerd: 'containerd', ip: 'iproute2', iptables: 'iptables', nft: 'nftables', nsenter: 'util-linux', busybox: 'busybox-static' };
 
 /** By bit number in the capability sets of /proc/self/status. */
 const capabilities = { CAP_NET_ADMIN: 12, CAP_SYS_ADMIN: 21 };

@@ -6,11 +6,13 @@ import { promisify } from 'node:util';
 import { dockerUnavailable, programPath } from './docker-requirements.ts';
 import { ServerProcess, temporaryDirectory } from './server-process.ts';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 
 export interface DockerOptions {
   /** Containers outlive the daemon (`--live-restore`); default false, as a plain Docker. */
   readonly liveRestore?: boolean;
+  /** Network namespace (`/run/netns/<name>`) that it runs in; default: that of this process. */
+  readonly namespace?: string;
   /** More arguments for dockerd. */
   readonly args?: readonly string[];
 }
@@ -43,7 +45,7 @@ export interface TestDocker {
 
 /** A /24 that no interface has. The daemons of two test processes that choose at the same time differ by chance: one in 10,000. */
 async function freeSubnet(): Promise<string> {
-  const { stdout } = await run(programPath('ip') ?? 'ip', ['-4', '-o', 'addr']);
+  const { stdout } = await execute(programPath('ip') ?? 'ip', ['-4', '-o', 'addr']);
   for (;;) {
     const prefix = `10.${Math.floor(Math.random() * 50) + 205}.${Math.floor(Math.random() * 254) + 1}`;
     if (!stdout.includes(` ${prefix}.`)) return prefix;
@@ -73,7 +75,7 @@ true`;
  * A real Docker daemon with its own files, socket, cgroup and bridge, gone with this process; several may run on one machine. It touches no rules
  * of the firewall: published ports are served by its user-space proxy, containers reach each other and this machine, and nothing beyond.
  */
-export async function startDocker({ liveRestore = false, args = [] }: DockerOptions = {}): Promise<TestDocker> {
+export async function startDocker({ liveRestore = false, namespace, args = [] }: DockerOptions = {}): Promise<TestDocker> {
   const unavailable = dockerUnavailable();
   if (unavailable !== undefined) throw new Error(`no Docker for this test: ${unavailable}`);
   const directory = temporaryDirectory('docker');
@@ -86,10 +88,13 @@ export async function startDocker({ liveRestore = false, args = [] }: DockerOpti
   const prefix = await freeSubnet();
   writeFileSync(configFile, '{}');
   mkdirSync(at.execRoot, { mode: 0o700 });
+  const dockerd = programPath('dockerd') ?? 'dockerd';
 
   const server = new ServerProcess({
-    command: programPath('dockerd') ?? 'dockerd',
+    // Not `ip netns exec`, which hides the control groups.
+    command: namespace === undefined ? dockerd : 'nsenter',
     args: [
+      ...(namespace === undefined ? [] : [`--net=${namespace}`, '--', dockerd]),
       ...`--config-file ${configFile} --data-root ${join(directory, 'data')} --exec-root ${at.execRoot} --pidfile ${pidFile} -H unix://${socket}`.split(' '),
       ...`--bridge ${at.bridge} --iptables=false --ip6tables=false --ip-masq=false --ip-forward=false --userland-proxy=true`.split(' '),
       ...`--exec-opt native.cgroupdriver=cgroupfs --cgroup-parent ${at.cgroup} --live-restore=${liveRestore}`.split(' '),
@@ -118,12 +123,12 @@ export async function startDocker({ liveRestore = false, args = [] }: DockerOpti
   };
   const stop = async (): Promise<void> => {
     await server.kill('SIGKILL');
-    await run('/bin/sh', ['-c', cleanUp]);
+    await execute('/bin/sh', ['-c', cleanUp]);
     rmSync(directory, { recursive: true, force: true });
   };
 
   try {
-    await makeBridge(at.bridge, `${prefix}.1/24`);
+    await makeBridge(at.bridge, `${prefix}.1/24`, namespace);
     await up();
   } catch (error) {
     await stop();
@@ -151,9 +156,10 @@ export async function startDocker({ liveRestore = false, args = [] }: DockerOpti
   };
 }
 
-async function makeBridge(name: string, address: string): Promise<void> {
+async function makeBridge(name: string, address: string, namespace: string | undefined): Promise<void> {
   const ip = programPath('ip') ?? 'ip';
   const iptables = programPath('iptables') ?? 'iptables';
+  const run = (program: string, args: string[]): Promise<{ stdout: string }> => (namespace === undefined ? execute(program, args) : execute('nsenter', [`--net=${namespace}`, '--', program, ...args]));
   await run(ip, ['link', 'add', name, 'type', 'bridge']);
   await run(ip, ['addr', 'add', address, 'dev', name]);
   await run(ip, ['link', 'set', name, 'up']);

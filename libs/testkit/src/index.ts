@@ -2,6 +2,7 @@ export { startDocker, type DockerOptions, type TestDocker } from './docker.ts';
 export { dockerUnavailable, whenDocker } from './docker-requirements.ts';
 export { eventually } from './eventually.ts';
 export { busyboxImages, testImages, type TestImage } from './images.ts';
+export { startMachines, type TestMachine, type TestMachines } from './machines.ts';
 export { startNats, type NatsOptions, type TestNats } from './nats.ts';
 export { manifest, workOrder } from './orders.ts';
 export { freePort } from './ports.ts';

@@ -12,6 +12,8 @@ export interface NatsOptions {
   readonly identities?: readonly Identity[];
   /** Another configuration; `port` and `storeDir` are chosen here. */
   readonly config?: (at: { port: number; storeDir: string }) => string;
+  /** Address it listens on; default 127.0.0.1. */
+  readonly host?: string;
   /** Kept after `stop`; a temporary one otherwise. */
   readonly storeDir?: string;
 }
@@ -64,7 +66,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
   let credentials = options.identities?.map(createCredential);
   const configure = (at: { port: number; storeDir: string }): string => {
     if (options.config !== undefined) return options.config(at);
-    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: '127.0.0.1', ...at, identities: credentials });
+    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: options.host ?? '127.0.0.1', ...at, identities: credentials });
   };
   const seedOf = (identity: string): string => {
     const seed = credentials?.find(({ name }) => name === identity)?.seed;
