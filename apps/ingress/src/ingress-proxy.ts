@@ -3,7 +3,7 @@ import { systemServices } from '@roundsman/api';
 import { FollowedNetwork } from '@roundsman/network';
 import type { Logger } from 'pino';
 import { Forwarder } from './http/forwarder.ts';
-import { Listener, type Handlers } from './http/listener.ts';
+import { Listener, type Handlers, type Tls } from './http/listener.ts';
 import { Requests } from './http/requests.ts';
 import { Upgrader } from './http/upgrader.ts';
 import { Measures } from './measures.ts';
@@ -35,8 +35,9 @@ export class IngressProxy {
   #told: readonly string[] = [];
   #draining = false;
   #rebuilding = false;
-  #plain: Listener | undefined;
-  #secure: Listener | undefined;
+  /** One per address. */
+  #plain: readonly Listener[] = [];
+  #secure: readonly Listener[] = [];
 
   constructor(settings: Settings, bus: Bus, log: Logger) {
     this.#settings = settings;
@@ -70,11 +71,11 @@ export class IngressProxy {
       request: (request, response) => void this.#requests.handle(request, response),
       upgrade: (request, socket, head) => void this.#requests.upgrade(request, socket, head),
     };
-    this.#plain = new Listener(handlers, this.#settings);
-    this.#secure = new Listener(handlers, this.#settings, { ...own, contextFor: (name) => this.#certificates.contextFor(name) });
-    await Promise.all([this.#plain.listen(bind, httpPort), this.#secure.listen(bind, httpsPort)]);
+    const tls: Tls = { ...own, contextFor: (name) => this.#certificates.contextFor(name) };
+    this.#plain = await listenAt(bind, httpPort, () => new Listener(handlers, this.#settings));
+    this.#secure = await listenAt(bind, httpsPort, () => new Listener(handlers, this.#settings, tls));
     this.measures.watch({
-      connections: () => (this.#plain?.connections ?? 0) + (this.#secure?.connections ?? 0),
+      connections: () => [...this.#plain, ...this.#secure].reduce((sum, listener) => sum + listener.connections, 0),
       requestsOpen: () => this.#requests.open,
       webSocketsOpen: () => this.#upgrader.size,
       repeated: () => this.#forwarder.repeated,
@@ -93,7 +94,7 @@ export class IngressProxy {
   /** Lets requests under way end, within the set time. */
   async stop(): Promise<void> {
     this.#draining = true;
-    const listeners = [this.#plain, this.#secure].filter((one) => one !== undefined);
+    const listeners = [...this.#plain, ...this.#secure];
     const drained = Promise.all(listeners.map((listener) => listener.drain()));
     const late = setTimeout(() => {
       this.#upgrader.closeAll();
@@ -106,7 +107,7 @@ export class IngressProxy {
   }
 
   get ports(): { readonly http: number; readonly https: number } {
-    return { http: this.#plain?.port ?? 0, https: this.#secure?.port ?? 0 };
+    return { http: this.#plain[0]?.port ?? 0, https: this.#secure[0]?.port ?? 0 };
   }
 
   /** Why it lets nothing in, in words. */
@@ -146,9 +147,20 @@ export class IngressProxy {
 
   /** By the ports of the Service before the proxies, or its own. */
   #httpsPortFor(httpPort: number): number {
-    if (httpPort === this.#plain?.port) return this.ports.https;
+    if (httpPort === this.ports.http) return this.ports.https;
     const ports = this.#network.state.service(systemServices.namespace, systemServices.ingress)?.spec.ports ?? [];
     const [http, https] = ['http', 'https'].map((name) => ports.find((port) => port.name === name));
     return (http?.nodePort === httpPort ? https?.nodePort : https?.port) ?? 443;
   }
+}
+
+/** Port 0: one that is free on the first address, and the same on the others. */
+async function listenAt(addresses: readonly string[], port: number, make: () => Listener): Promise<Listener[]> {
+  const listeners: Listener[] = [];
+  for (const address of addresses) {
+    const listener = make();
+    await listener.listen(address, listeners[0]?.port ?? port);
+    listeners.push(listener);
+  }
+  return listeners;
 }

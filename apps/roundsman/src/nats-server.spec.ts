@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { agentIdentity, connectBus, createCredential, runnerIdentity, type Bus } from '@roundsman/bus';
+import { agentIdentity, connectBus, createCredential, ingressIdentity, runnerIdentity, type Bus } from '@roundsman/bus';
 import { freePort } from '@roundsman/testkit';
 import { Home } from './home.ts';
 import { addMember, removeMember } from './join/members.ts';
@@ -24,14 +24,14 @@ afterEach(async () => {
 });
 
 it('a machine may connect as soon as a reload is done, also when several join at once, and no more once it is forgotten', async () => {
-  const machines = ['far', 'near', 'there'].map((node) => ({ node, agent: createCredential(agentIdentity(node)), runner: createCredential(runnerIdentity(`default-${node}`, node)) }));
+  const machines = ['far', 'near', 'there'].map((node) => ({ node, agent: createCredential(agentIdentity(node)), runner: createCredential(runnerIdentity(`default-${node}`, node)), ingress: createCredential(ingressIdentity(node)) }));
   const buses: Bus[] = [];
   const lost = Promise.withResolvers<Error>();
   await Promise.all(
-    machines.map(async ({ node, agent, runner }) => {
-      addMember(home, { node, agentKey: agent.publicKey, runnerKey: runner.publicKey });
+    machines.map(async ({ node, agent, runner, ingress }) => {
+      addMember(home, { node, agentKey: agent.publicKey, runnerKey: runner.publicKey, ingressKey: ingress.publicKey });
       await nats.reload();
-      buses.push(await connectBus({ servers: nats.url, identity: agent.name, seed: agent.seed, onFatal: (error) => lost.resolve(error) }));
+      for (const { name, seed } of [agent, ingress]) buses.push(await connectBus({ servers: nats.url, identity: name, seed, onFatal: (error) => lost.resolve(error) }));
     }),
   );
   expect(removeMember(home, 'far')).toBe(true);

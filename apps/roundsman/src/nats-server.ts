@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { agentIdentity, createCredential, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential, type Identity } from '@roundsman/bus';
+import { agentIdentity, createCredential, ingressIdentity, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential, type Identity } from '@roundsman/bus';
 import type { Home } from './home.ts';
 import { memberIdentities } from './join/members.ts';
 import type { NatsBinary } from './nats-binary.ts';
@@ -18,13 +18,14 @@ export interface NatsServer {
   stop(): Promise<void>;
 }
 
-/** Keys of every service, node and runner, made once and kept; further nodes get theirs when they are first asked for. */
+/** Keys of every service, node and runner, and of the machine's ingress proxy (its first node keeps it), made once and kept; further nodes get theirs when they are first asked for. */
 export async function identities(home: Home, nodes: readonly string[]): Promise<Credential[]> {
   const folder = home.file('keys');
   const wanted = [
     ...serviceRoles.map(serviceIdentity),
     serviceIdentity('operator'),
     ...nodes.flatMap((node) => [agentIdentity(node), runnerIdentity(runnerOf(node), node)]),
+    ...nodes.slice(0, 1).map(ingressIdentity),
   ];
   const have = new Map((await loadIdentities(folder)).map((one) => [one.name, one]));
   const missing = wanted.filter(({ name }) => !have.has(name)).map(createCredential);

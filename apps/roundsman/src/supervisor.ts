@@ -2,7 +2,8 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { serverCertificate, type ServerCertificate } from '@roundsman/gateway';
-import { connectBus, messages, runnerIdentity } from '@roundsman/bus';
+import { connectBus, ingressIdentity, messages, runnerIdentity } from '@roundsman/bus';
+import { ingressEntry } from '@roundsman/ingress';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { refuseUnknownSettings, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
 import type { Logger } from 'pino';
@@ -288,6 +289,8 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
         ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
         ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
         ROUNDSMAN_NODE_AGENT_RUNNER_SEED_FILE: seedFileOf(home, runnerIdentity(runnerOf(node), node)),
+        // One for the machine.
+        ...(node === nodes[0] ? { ROUNDSMAN_NODE_AGENT_INGRESS_ENTRY: ingressEntry, ROUNDSMAN_NODE_AGENT_INGRESS_SEED_FILE: seedFileOf(home, ingressIdentity(node)) } : {}),
         ...policy['node-agent'],
       },
     }));

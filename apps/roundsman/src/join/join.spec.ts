@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join as path } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createCredential, agentIdentity, runnerIdentity } from '@roundsman/bus';
+import { createCredential, agentIdentity, ingressIdentity, runnerIdentity } from '@roundsman/bus';
 import { serverCertificate, type ServerCertificate } from '@roundsman/gateway';
 import { pino } from 'pino';
 import { Home } from '../home.ts';
@@ -17,7 +17,7 @@ import { makeToken, parseToken, pinOf, type JoinToken } from './token.ts';
 
 const host = '127.0.0.1';
 const reply: JoinReply = { cluster: 'c', nats: `nats://${host}:4222`, denyEndpoints: [], version: '1' };
-const asked = (node: string): JoinRequest => ({ node, agentKey: createCredential(agentIdentity(node)).publicKey, runnerKey: createCredential(runnerIdentity(`default-${node}`, node)).publicKey });
+const asked = (node: string): JoinRequest => ({ node, agentKey: createCredential(agentIdentity(node)).publicKey, runnerKey: createCredential(runnerIdentity(`default-${node}`, node)).publicKey, ingressKey: createCredential(ingressIdentity(node)).publicKey });
 
 describe('joining', () => {
   let folder: string;

@@ -1,7 +1,8 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { agentIdentity, connectBus, loadSeed, runnerIdentity, type Bus } from '@roundsman/bus';
+import { agentIdentity, connectBus, ingressIdentity, loadSeed, runnerIdentity, type Bus } from '@roundsman/bus';
+import { ingressEntry } from '@roundsman/ingress';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { refuseUnknownSettings, runServices, type RunningServices } from '@roundsman/service';
 import type { Logger } from 'pino';
@@ -60,6 +61,7 @@ export class Member implements Supervised {
     const definitions = await loadServices(['node-agent']);
     const identity = agentIdentity(node);
     const { seed } = await loadSeed(seedFileOf(home, identity));
+    const ingressSeed = seedFileOf(home, ingressIdentity(node));
     const ca = readFileSync(authorityFile(home), 'utf8');
     const connectAgent = (name: string, log: Logger): Promise<Bus> => connectBus({ servers: membership.nats, identity: name, seed, ca, log, onFatal });
     this.#services = await runServices(
@@ -78,6 +80,8 @@ export class Member implements Supervised {
           ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
           ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
           ROUNDSMAN_NODE_AGENT_RUNNER_SEED_FILE: seedFileOf(home, runnerIdentity(runnerOf(node), node)),
+          // A machine that joined before there were ingress proxies has one once it joins again, with a token.
+          ...(existsSync(ingressSeed) ? { ROUNDSMAN_NODE_AGENT_INGRESS_ENTRY: ingressEntry, ROUNDSMAN_NODE_AGENT_INGRESS_SEED_FILE: ingressSeed } : {}),
           ...policyEnv(process.env, membership.denyEndpoints)['node-agent'],
         },
       })),

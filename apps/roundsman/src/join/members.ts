@@ -1,10 +1,10 @@
-import { agentIdentity, runnerIdentity, type Credential } from '@roundsman/bus';
+import { agentIdentity, ingressIdentity, runnerIdentity, type Credential } from '@roundsman/bus';
 import { z } from 'zod';
 import type { Home } from '../home.ts';
 import { runnerOf } from '../nodes.ts';
 import type { JoinRequest } from './messages.ts';
 
-const memberSchema = z.object({ node: z.string(), agentKey: z.string(), runnerKey: z.string(), joinedAt: z.iso.datetime() });
+const memberSchema = z.object({ node: z.string(), agentKey: z.string(), runnerKey: z.string(), ingressKey: z.string().optional(), joinedAt: z.iso.datetime() });
 const file = 'keys/members.json';
 
 /** Machines that have joined: their nodes and public keys. */
@@ -15,9 +15,10 @@ export function members(home: Home): z.infer<typeof memberSchema>[] {
 
 /** What NATS must know of them. */
 export function memberIdentities(home: Home): Omit<Credential, 'seed'>[] {
-  return members(home).flatMap(({ node, agentKey, runnerKey }) => [
+  return members(home).flatMap(({ node, agentKey, runnerKey, ingressKey }) => [
     { ...agentIdentity(node), publicKey: agentKey },
     { ...runnerIdentity(runnerOf(node), node), publicKey: runnerKey },
+    ...(ingressKey === undefined ? [] : [{ ...ingressIdentity(node), publicKey: ingressKey }]),
   ]);
 }
 
@@ -29,9 +30,9 @@ export function nameProblem(home: Home, { node, agentKey, runnerKey }: JoinReque
   return `a node called ${node} is in this cluster already; join under another name (--name), or take the old one out first: npx roundsman forget ${node}`;
 }
 
-export function addMember(home: Home, { node, agentKey, runnerKey }: JoinRequest): void {
+export function addMember(home: Home, { node, agentKey, runnerKey, ingressKey }: JoinRequest): void {
   const others = members(home).filter((member) => member.node !== node);
-  home.write(file, `${JSON.stringify([...others, { node, agentKey, runnerKey, joinedAt: new Date().toISOString() }], undefined, 2)}\n`);
+  home.write(file, `${JSON.stringify([...others, { node, agentKey, runnerKey, ingressKey, joinedAt: new Date().toISOString() }], undefined, 2)}\n`);
 }
 
 /** False when there was none of that name. */

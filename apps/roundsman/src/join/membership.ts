@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { agentIdentity, createCredential, loadIdentities, runnerIdentity, saveIdentities, type Credential, type Identity } from '@roundsman/bus';
+import { agentIdentity, createCredential, ingressIdentity, loadIdentities, runnerIdentity, saveIdentities, type Credential, type Identity } from '@roundsman/bus';
 import { z } from 'zod';
 import type { Home } from '../home.ts';
 import { runnerOf } from '../nodes.ts';
@@ -32,8 +32,8 @@ export async function joinCluster(home: Home, at: string, tokenText: string, nod
   if (!name.success) throw new UserError(`${node} cannot be the name of a node: it ${name.error.issues[0]?.message ?? 'is none'}`, 'Give another with --name.', { exitCode: 2 });
   const { host, port } = addressOf(at);
   const ca = await authorityOf(host, port, token);
-  const [agent, runner] = await keysOf(home, [agentIdentity(node), runnerIdentity(runnerOf(node), node)]);
-  const reply = await join(host, port, ca, token, { node, agentKey: agent!.publicKey, runnerKey: runner!.publicKey });
+  const [agent, runner, ingress] = await keysOf(home, [agentIdentity(node), runnerIdentity(runnerOf(node), node), ingressIdentity(node)]);
+  const reply = await join(host, port, ca, token, { node, agentKey: agent!.publicKey, runnerKey: runner!.publicKey, ingressKey: ingress!.publicKey });
   home.write('keys/cluster-ca.crt', ca);
   const membership = { ...reply, node, at };
   home.write(file, `${JSON.stringify(membership, undefined, 2)}\n`);

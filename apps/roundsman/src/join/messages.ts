@@ -1,13 +1,16 @@
 import { z } from 'zod';
 
+const publicKey = z.string().regex(/^U[A-Z2-7]{55}$/, 'must be the public key of an nkey user');
+
 /** Of a machine that wants to join: what it is called, and the public keys of what will run on it. The seeds never leave it. */
 export const joinRequestSchema = z.object({
   node: z
     .string()
     .max(63)
     .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be lower-case letters, digits and "-"'),
-  agentKey: z.string().regex(/^U[A-Z2-7]{55}$/, 'must be the public key of an nkey user'),
-  runnerKey: z.string().regex(/^U[A-Z2-7]{55}$/, 'must be the public key of an nkey user'),
+  agentKey: publicKey,
+  runnerKey: publicKey,
+  ingressKey: publicKey,
 });
 export type JoinRequest = z.infer<typeof joinRequestSchema>;
 
