@@ -28,6 +28,7 @@ program
   .addOption(new Option('--nodes <n>', 'virtual nodes; not given: as many as the last time, 3 the first time').argParser(integer(1, 50)))
   .option('--docker <socket>', 'socket of the Docker that pods run on, or off; not given: DOCKER_HOST, or the usual one when it answers')
   .option('--listen <address>', 'address of this machine at which others may join (npx roundsman token); not given: loopback only')
+  .option('--write-hosts', 'tell the hosts of DNS objects and Ingresses to programs of this machine, in /etc/hosts; down takes them out')
   .option('--detach', 'return when everything is ready')
   .option('--port <port>', 'port of the gateway; a free one when not given', port)
   .option('--nats-port <port>', 'port of NATS', port)
@@ -56,6 +57,7 @@ program
   .option('--token <token>', 'as roundsman token prints it; only the first time')
   .option('--name <node>', 'name of the node; default: the name of the machine')
   .option('--docker <socket>', 'as for up')
+  .option('--write-hosts', 'as for up')
   .option('--detach', 'return when everything is ready')
   .action(async (address: string | undefined, options) => (await import('./commands/join.ts')).join(address, options));
 program

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Home } from '../home.ts';
+import { removeHosts } from '../hosts-file.ts';
 import { endLeftovers } from '../leftovers.ts';
 import { holderOf, releaseHome, takeHome } from '../lock.ts';
 import { clusterOf, endPods } from '../pods.ts';
@@ -24,6 +25,8 @@ export async function down(options: { readonly purge?: boolean; readonly keepPod
     if (state && (state.phase !== 'stopped' || left.length > 0)) home.saveState({ ...state, phase: 'stopped', processes: [] });
     const pods = options.keepPods ? { found: 0 } : await endPods(home);
     if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}\nTheir containers end with: docker rm -f $(docker ps -aq --filter label=roundsman.io/cluster=${clusterOf(home)})\n`);
+    const hosts = options.keepPods ? undefined : await removeHosts(home);
+    if (hosts !== undefined) process.stderr.write(`roundsman: hosts of this cluster are left in ${hosts}\nTake the lines between "# BEGIN roundsman ${clusterOf(home)}" and its end out by hand.\n`);
     if (options.purge) home.purge();
     const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
     say(`${ended}${pods.found === 0 ? '' : ` Ended ${pods.found} pod${pods.found === 1 ? '' : 's'}.`}${options.purge ? ` Removed ${home.path}.` : ''}`);

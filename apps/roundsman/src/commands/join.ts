@@ -1,4 +1,5 @@
 import { Home } from '../home.ts';
+import { writeHosts } from '../hosts-file.ts';
 import { joinCluster, machineName, membershipOf } from '../join/membership.ts';
 import { stay } from '../stay.ts';
 import { UserError } from '../user-error.ts';
@@ -7,11 +8,13 @@ export interface JoinOptions {
   readonly token?: string;
   readonly name?: string;
   readonly docker?: string;
+  readonly writeHosts?: boolean;
   readonly detach?: boolean;
 }
 
 /** Makes this machine a node of the cluster at `at` (`host:port`), and stays one. Without `at`, of the one it joined before. */
-export async function join(at: string | undefined, { token, name, docker, detach }: JoinOptions): Promise<void> {
+export async function join(at: string | undefined, { token, name, docker, detach, writeHosts: wantsHosts }: JoinOptions): Promise<void> {
+  if (wantsHosts === true) writeHosts();
   const home = new Home();
   home.create();
   if (home.state() !== undefined && home.state()?.memberOf === undefined) throw new UserError(`${home.path} is the home of a cluster of its own`, 'Set ROUNDSMAN_HOME to another folder to join with this machine.');

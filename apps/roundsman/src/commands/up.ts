@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Home } from '../home.ts';
+import { writeHosts } from '../hosts-file.ts';
 import { members } from '../join/members.ts';
 import { nodeNames } from '../nodes.ts';
 import { stay } from '../stay.ts';
@@ -10,6 +11,7 @@ export interface UpOptions {
   readonly nodes?: number;
   readonly docker?: string;
   readonly listen?: string;
+  readonly writeHosts?: boolean;
   readonly detach?: boolean;
   readonly port?: number;
   readonly natsPort?: number;
@@ -19,6 +21,7 @@ export interface UpOptions {
 export async function up(options: UpOptions): Promise<void> {
   const { docker, listen, port, natsPort, postgresPort } = options;
   if (listen !== undefined) checkAddress(listen);
+  if (options.writeHosts === true) writeHosts();
   const home = new Home();
   home.create();
   if (home.read('member.json') !== undefined) throw new UserError(`${home.path} is that of a machine that joined a cluster elsewhere`, 'Start it again with npx roundsman join, or set ROUNDSMAN_HOME to another folder.');
