@@ -19,6 +19,8 @@ import { namespace } from './kinds/namespace.ts';
 import { netDns } from './kinds/netdns.ts';
 import { netReach } from './kinds/netreach.ts';
 import { node } from './kinds/node.ts';
+import { persistentVolume } from './kinds/persistentvolume.ts';
+import { persistentVolumeClaim } from './kinds/persistentvolumeclaim.ts';
 import { pod } from './kinds/pod.ts';
 import { podDisruptionBudget } from './kinds/poddisruptionbudget.ts';
 import { priorityClass } from './kinds/priorityclass.ts';
@@ -31,6 +33,7 @@ import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
 import { statefulSet } from './kinds/statefulset.ts';
+import { storageClass } from './kinds/storageclass.ts';
 
 /** Every kind of the product. A new kind is its file and one line here. */
 export const kinds: readonly Kind[] = [
@@ -38,6 +41,7 @@ export const kinds: readonly Kind[] = [
   namespace, node, pod, configMap, secret, serviceAccount, event,
   deployment, replicaSet, statefulSet, daemonSet, controllerRevision,
   service, endpoints, endpointSlice, ingress, ingressClass, dns,
+  persistentVolume, persistentVolumeClaim, storageClass,
   job, cronJob, podDisruptionBudget, priorityClass, lease, horizontalPodAutoscaler, nodeMetrics, podMetrics,
 ];
 

@@ -14,12 +14,12 @@ const nodeSelectorTermSchema = core('NodeSelectorTerm', 'Requirements that must 
 export type NodeSelectorRequirement = z.infer<typeof nodeSelectorRequirementSchema>;
 export type NodeSelectorTerm = z.infer<typeof nodeSelectorTermSchema>;
 
+export const nodeSelectorSchema = core('NodeSelector', 'Terms of which one must hold', {
+  nodeSelectorTerms: z.array(nodeSelectorTermSchema).describe('The terms'),
+});
+
 const nodeAffinitySchema = core('NodeAffinity', 'On which nodes the pod may and should be', {
-  requiredDuringSchedulingIgnoredDuringExecution: core('NodeSelector', 'Terms of which one must hold', {
-    nodeSelectorTerms: z.array(nodeSelectorTermSchema).describe('The terms'),
-  })
-    .optional()
-    .describe('The node must fit'),
+  requiredDuringSchedulingIgnoredDuringExecution: nodeSelectorSchema.optional().describe('The node must fit'),
   preferredDuringSchedulingIgnoredDuringExecution: z
     .array(
       core('PreferredSchedulingTerm', 'A wish with a weight', {

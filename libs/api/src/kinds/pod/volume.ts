@@ -6,10 +6,12 @@ import { defaultMode, downwardAPIVolumeFileSchema, items } from './files.ts';
 import { projectedVolumeSourceSchema } from './projection.ts';
 import { localObjectReferenceSchema } from './reference.ts';
 
-const hostPathSchema = core('HostPathVolumeSource', 'A file or directory of the node', {
+export const hostPathSchema = core('HostPathVolumeSource', 'A file or directory of the node', {
   path: requiredText('Path on the node'),
   type: z.enum(['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket']).default('').describe('What must be there, or is made'),
 });
+
+export const nfsSchema = core('NFSVolumeSource', 'A directory of an NFS server', { server: requiredText('Address of the server'), path: requiredText('Directory that it exports'), readOnly: plainFlag('Nothing can be written') });
 
 const sources = {
   hostPath: hostPathSchema.optional().describe('A file or directory of the node, such as {path: /dir, type: Directory}'),
@@ -32,9 +34,7 @@ const sources = {
   persistentVolumeClaim: core('PersistentVolumeClaimVolumeSource', 'The volume of a claim', { claimName: requiredText('Name of the claim'), readOnly: plainFlag('Nothing can be written') })
     .optional()
     .describe('The volume of a claim'),
-  nfs: core('NFSVolumeSource', 'A directory of an NFS server', { server: requiredText('Address of the server'), path: requiredText('Directory that it exports'), readOnly: plainFlag('Nothing can be written') })
-    .optional()
-    .describe('A directory of an NFS server'),
+  nfs: nfsSchema.optional().describe('A directory of an NFS server'),
   csi: core('CSIVolumeSource', 'A volume of a storage driver', {
     driver: requiredText('Name of the driver'),
     readOnly: flag('Nothing can be written'),

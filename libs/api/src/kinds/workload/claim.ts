@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { objectMetaSchema } from '../../meta.ts';
-import { core, quantities, requiredText, saidText, text, textMap, texts } from '../fields.ts';
+import { core, quantities, requiredText, saidText, shownTime, text, textMap, texts } from '../fields.ts';
+import { workloadCondition } from './condition.ts';
 import { labelSelectorSchema } from './selector.ts';
 
 const dataSource = {
@@ -23,12 +24,14 @@ export const claimSpecSchema = core('PersistentVolumeClaimSpec', 'What a volume 
   volumeAttributesClassName: saidText('Class of attributes'),
 });
 
-const claimStatusSchema = core('PersistentVolumeClaimStatus', 'State of a claim', {
+export const claimStatusSchema = core('PersistentVolumeClaimStatus', 'State of a claim', {
   phase: z.string().default('Pending').describe('Pending, Bound or Lost'),
   accessModes: texts('How the volume can be used'),
   capacity: quantities('How large the volume is'),
   allocatedResources: quantities('How large it is being made'),
   allocatedResourceStatuses: textMap('How that goes'),
+  conditions: z.array(workloadCondition('io.k8s.api.core.v1.PersistentVolumeClaimCondition', { lastProbeTime: shownTime('When it was last looked at') })).optional().describe('What holds of it'),
+  currentVolumeAttributesClassName: text('Class of attributes that it has'),
 });
 
 /** A claim as a StatefulSet makes one for each of its pods. */

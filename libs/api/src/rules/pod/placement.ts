@@ -46,7 +46,7 @@ export function affinityCauses({ nodeAffinity, podAffinity, podAntiAffinity }: A
 
 const weightCauses = (weight: number, at: string): Cause[] => (weight < 1 || weight > 100 ? [invalidValue(`${at}.weight`, weight, 'must be in the range 1-100')] : []);
 
-const termCauses = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, field: string): Cause[] => [
+export const termCauses = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, field: string): Cause[] => [
   ...matchExpressions.flatMap((one, index) => requirementCauses(one, `${field}.matchExpressions[${index}]`)),
   ...matchFields.flatMap((one, index) => fieldRequirementCauses(one, `${field}.matchFields[${index}]`)),
 ];

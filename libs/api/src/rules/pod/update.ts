@@ -4,6 +4,7 @@ import type { Container, EphemeralContainer } from '../../kinds/pod/container.ts
 import type { PodSpec } from '../../kinds/pod/spec.ts';
 import type { Toleration } from '../../kinds/pod/placement.ts';
 import { forbiddenField, invalidValue } from '../causes.ts';
+import { differences } from '../differences.ts';
 
 /** Whoever binds, and evicts, does so by requests of its own; all else of a pod stays as it was made, but for these, and ephemeral containers that are added. */
 const changeable = [
@@ -64,14 +65,3 @@ const gatesCauses = (spec: PodSpec, old: PodSpec): Cause[] =>
   (spec.schedulingGates ?? []).flatMap(({ name }, index) =>
     (old.schedulingGates ?? []).some((gate) => gate.name === name) ? [] : [forbiddenField(`spec.schedulingGates[${index}].name`, `only deletion is allowed, but found new scheduling gate '${name}'`)],
   );
-
-/** The members that differ, one line for what was and one for what would be. */
-function differences(old: PodSpec, next: PodSpec): string {
-  const lines = [...new Set([...Object.keys(old), ...Object.keys(next)])].sort().flatMap((member) => {
-    const [before, after] = [old[member as keyof PodSpec], next[member as keyof PodSpec]];
-    if (isDeepStrictEqual(before, after)) return [];
-    const line = (sign: string, value: unknown): string[] => (value === undefined ? [] : [`${sign} ${member}: ${JSON.stringify(value)}`]);
-    return [...line('-', before), ...line('+', after)];
-  });
-  return lines.join('\n');
-}

@@ -4,6 +4,7 @@ import type { DownwardAPIVolumeFile, KeyToPath } from '../../kinds/pod/files.ts'
 import { volumeSources, type Volume } from '../../kinds/pod/volume.ts';
 import { labelProblem } from '../../names.ts';
 import { duplicate, forbiddenField, invalidValue, named, required } from '../causes.ts';
+import { claimSpecCauses } from '../storage/claim.ts';
 import { fieldRefCauses, resourceRefCauses, volumeFields } from './environment.ts';
 
 /** What is wrong with volumes; `known` are the names of those that are good, which is all that may be mounted. */
@@ -40,6 +41,10 @@ function causesOfSource(volume: Volume, source: (typeof order)[number], field: s
   if (source === 'downwardAPI' && downwardAPI !== undefined) return [...modeCauses(`${field}.defaultMode`, downwardAPI.defaultMode), ...fileCauses(downwardAPI.items, field)];
   if (source === 'projected' && projected !== undefined) return [...modeCauses(`${field}.defaultMode`, projected.defaultMode), ...projectionCauses(projected.sources ?? [], field)];
   if (source === 'persistentVolumeClaim') return needed(`${field}.claimName`, persistentVolumeClaim?.claimName);
+  if (source === 'ephemeral') {
+    const template = volume.ephemeral?.volumeClaimTemplate;
+    return template === undefined ? [required(`${field}.volumeClaimTemplate`, '')] : claimSpecCauses(template.spec, `${field}.volumeClaimTemplate.spec`);
+  }
   if (source === 'nfs' && nfs !== undefined) {
     const absolute = nfs.path === '' || nfs.path.startsWith('/') ? [] : [invalidValue(`${field}.path`, nfs.path, 'must be an absolute path')];
     return [...needed(`${field}.server`, nfs.server), ...needed(`${field}.path`, nfs.path), ...absolute];
