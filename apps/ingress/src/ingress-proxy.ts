@@ -116,6 +116,11 @@ export class IngressProxy {
     return this.#routes === undefined ? 'the rules are not known yet' : undefined;
   }
 
+  /** What is wrong with the certificates that Ingresses ask for, each a sentence. */
+  get certificateProblems(): readonly string[] {
+    return this.#certificates.problems;
+  }
+
   /** Many objects may change at once: the rules are made once, before the next request is read. */
   #rebuildSoon(): void {
     if (this.#rebuilding) return;
