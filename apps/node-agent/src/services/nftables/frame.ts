@@ -30,7 +30,7 @@ export function frameChains(): [string, Chain][] {
       },
     ],
     ...dialects.map((dialect): [string, Chain] => [`stale-flow${dialect.suffix}`, { rules: staleFlowRules(dialect) }]),
-    ...dialects.flatMap(leadsNowhere),
+    ...dialects.map(leadsNowhere),
     ['stale', { rules: dialects.flatMap(staleRules) }],
     ['stale-input', { hook: hooks('filter', '0')('input'), rules: ['meta l4proto udp ct direction original ct status dnat jump stale'] }],
     ['stale-postrouting', { hook: hooks('filter', '90')('postrouting'), rules: ['meta l4proto udp ct direction original ct status dnat jump stale'] }],
@@ -57,16 +57,22 @@ const staleRules = ({ ip, suffix }: Dialect): string[] => [
   `meta nfproto ipv${suffix} goto stale-node-ports${suffix}`,
 ];
 
-/** `external`: of addresses outside of the cluster's ranges; `node`: of all addresses that a node has. */
-export const stalePortChain = (where: 'external' | 'node', { suffix }: Dialect, ports: Iterable<number>): [string, Chain] => [
-  `stale-${where}-ports${suffix}`,
-  { rules: [...ports].sort((a, b) => a - b).map((port) => `meta l4proto udp ct original proto-dst ${port} goto ${where === 'node' ? 'stale-node-port' : 'stale-address'}${suffix}`) },
+/** Of addresses outside of the cluster's ranges. */
+export const staleExternalPorts = ({ suffix }: Dialect, ports: Iterable<number>): [string, Chain] => [
+  `stale-external-ports${suffix}`,
+  { rules: [...ports].sort((a, b) => a - b).map((port) => `meta l4proto udp ct original proto-dst ${port} goto stale-address${suffix}`) },
 ];
 
-const leadsNowhere = ({ ip, suffix }: Dialect): [string, Chain][] => [
-  [`stale-address${suffix}`, { rules: [`ct original ${ip} daddr . ${ip} daddr . udp dport != @udp-flows${suffix} goto stale-flow${suffix}`] }],
-  [`stale-node-port${suffix}`, { rules: [`${ip} daddr . udp dport != @udp-node-flows${suffix} goto stale-flow${suffix}`] }],
-];
+/** Of all addresses that a node has; `flows`: by node port, where its flows may lead (`10.244.0.1 . 53`). */
+export function staleNodePorts({ ip, suffix }: Dialect, flows: ReadonlyMap<number, readonly string[]>): [string, Chain][] {
+  const ports = [...flows].sort(([a], [b]) => a - b);
+  return [
+    [`stale-node-ports${suffix}`, { rules: ports.map(([port]) => `meta l4proto udp ct original proto-dst ${port} goto stale-node-port/${port}-${suffix}`) }],
+    ...ports.map(([port, to]): [string, Chain] => [`stale-node-port/${port}-${suffix}`, { rules: [`${to.length === 0 ? '' : `${ip} daddr . udp dport != { ${to.join(', ')} } `}goto stale-flow${suffix}`] }]),
+  ];
+}
+
+const leadsNowhere = ({ ip, suffix }: Dialect): [string, Chain] => [`stale-address${suffix}`, { rules: [`ct original ${ip} daddr . ${ip} daddr . udp dport != @udp-flows${suffix} goto stale-flow${suffix}`] }];
 
 /** The packet that shows it is lost; the next one of the flow opens a new one. Deleted first: what a key leads to cannot be changed by a packet. */
 function staleFlowRules(dialect: Dialect): string[] {
@@ -91,7 +97,6 @@ export function frameCollections(elements: (name: string) => Elements): [string,
       fixed('set', `hairpins${suffix}`, `type ${type} . ${type} ;`),
       fixed('set', `udp-flows${suffix}`, `type ${type} . ${type} . inet_service ;`),
       fixed('set', `udp-externals${suffix}`, `type ${type} ;`),
-      fixed('set', `udp-node-flows${suffix}`, `type ${type} . inet_service ;`),
       [`stale-flows${suffix}`, { type: 'map', definition: `typeof ${client} . udp sport . udp dport : ct zone ; size 65535 ; flags dynamic,timeout ; timeout 5m ;`, elements: undefined }],
     ]);
 }

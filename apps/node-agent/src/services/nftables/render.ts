@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import type { PublishedPort } from '../host-ports.ts';
 import type { ForwardedEndpoint, ForwardedPort, ForwardingTable } from '../forwarding/table.ts';
 import { dialectOf, dialects, ipv4, ipv6, markForMasquerade, type Dialect } from './dialect.ts';
-import { frameChains, frameCollections, stalePortChain } from './frame.ts';
+import { frameChains, frameCollections, staleExternalPorts, staleNodePorts } from './frame.ts';
 import type { Chain, Collection, Ruleset } from './ruleset.ts';
 
 /** The rules of one namespace. What a packet costs depends neither on how many Services there are nor, without affinity, on how many endpoints one has. Pure. */
@@ -23,7 +23,7 @@ const clientsKept = 16_384;
 class Rendering {
   readonly #chains = new Map<string, Chain>(frameChains());
   readonly #collections = new Map<string, Collection>();
-  readonly #udpPorts = { external: new Set<number>(), node: new Set<number>() };
+  readonly #udpPorts = { external: new Set<number>(), node: { 4: new Map<number, string[]>(), 6: new Map<number, string[]>() } };
   readonly #elements = new Map<string, Map<string, string>>();
 
   constructor() {
@@ -32,7 +32,8 @@ class Rendering {
 
   ruleset(): Ruleset {
     for (const dialect of dialects) {
-      for (const where of ['external', 'node'] as const) this.#chains.set(...stalePortChain(where, dialect, this.#udpPorts[where]));
+      const chains = [staleExternalPorts(dialect, this.#udpPorts.external), ...staleNodePorts(dialect, this.#udpPorts.node[dialect.suffix])];
+      for (const [name, chain] of chains) this.#chains.set(name, chain);
     }
     return { chains: this.#chains, collections: this.#collections };
   }
@@ -119,10 +120,9 @@ class Rendering {
     const outside = [...port.externalIPs, ...port.loadBalancerIPs];
     for (const address of outside) this.put(`udp-externals${suffix}`, address);
     if (outside.length > 0) this.#udpPorts.external.add(port.port);
-    if (port.nodePort !== undefined) this.#udpPorts.node.add(port.nodePort);
+    if (port.nodePort !== undefined) this.#udpPorts.node[suffix].set(port.nodePort, port.serving.map(({ address, port: number }) => `${address} . ${number}`));
     for (const { address, port: number } of port.serving) {
       for (const from of [port.clusterIP, ...outside]) this.put(`udp-flows${suffix}`, `${from} . ${address} . ${number}`);
-      if (port.nodePort !== undefined) this.put(`udp-node-flows${suffix}`, `${address} . ${number}`);
     }
   }
 

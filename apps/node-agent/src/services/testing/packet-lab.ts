@@ -82,7 +82,9 @@ export class PacketLab {
 
   private constructor() {
     const { node } = this;
-    const script = [`ip netns add ${node}`, `ip -n ${node} link set lo up`, `nsenter --net=/run/netns/${node} sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'`];
+    // Redirects and refusals share one budget of ICMP per client.
+    const sysctls = ['ipv4/ip_forward=1', 'ipv6/conf/all/forwarding=1', 'ipv4/conf/all/send_redirects=0', 'ipv4/conf/default/send_redirects=0'].map((pair) => `echo ${pair.split('=')[1]} >/proc/sys/net/${pair.split('=')[0]}`);
+    const script = [`ip netns add ${node}`, `ip -n ${node} link set lo up`, `nsenter --net=/run/netns/${node} sh -c '${sysctls.join('; ')}'`];
     for (const pod of [1, 2, 3]) script.push(...wire(node, `${node}-p${pod}`, `p${pod}`, `10.244.0.${pod}`, `fd00:244::${pod}`));
     const out = `${node}-o`;
     script.push(`ip netns add ${out}`, `ip -n ${out} link set lo up`, `ip link add eth0 netns ${out} type veth peer name out netns ${node}`);
