@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Pod } from '@roundsman/api';
+import { eventually, whenDocker } from '@roundsman/testkit';
+import { SmallCluster } from './small-cluster.ts';
+
+const main = { name: 'main', image: 'busybox:1.36', command: ['sleep', '3600'] };
+const set = {
+  apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' },
+  spec: { serviceName: 'db', replicas: 2, podManagementPolicy: 'Parallel', selector: { matchLabels: { app: 'db' } }, template: { metadata: { labels: { app: 'db' } }, spec: { terminationGracePeriodSeconds: 0, containers: [main] } } },
+};
+const headless = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'db' }, spec: { clusterIP: 'None', selector: { app: 'db' }, ports: [{ name: 'sql', port: 5432 }] } };
+
+/** Asked as programs ask: from within pods, by what is in their resolv.conf. */
+whenDocker(describe)('DNS of a small cluster', () => {
+  let cluster: SmallCluster;
+  beforeAll(async () => {
+    cluster = await SmallCluster.start(['one'], { settings: { ROUNDSMAN_INTAKE_CLUSTER_DOMAIN: 'corp.test' } });
+    await cluster.apply(headless, set);
+    await cluster.must(['rollout', 'status', 'statefulset/db', '--timeout=60s'], { timeoutMs: 70_000 });
+  }, 180_000);
+  afterAll(() => cluster?.stop());
+
+  const lookup = async (...args: string[]): Promise<string> => (await cluster.kubectl(['exec', 'db-0', '--', 'nslookup', ...args])).stdout;
+  const addressesIn = (said: string): string[] => [...said.matchAll(/^Address: (\S+)$/gm)].map(([, address]) => address!).sort();
+  const addressOf = async (pod: string): Promise<string> => (await cluster.get<Pod>('pod', pod)).status?.podIP ?? '';
+
+  it('pods find each other by name, service and port, and by address', async () => {
+    const [first, second] = [await addressOf('db-0'), await addressOf('db-1')];
+    await eventually(async () => expect(addressesIn(await lookup('-type=a', 'db.default.svc.corp.test'))).toEqual([first, second].sort()), { within: 10_000 });
+    expect(addressesIn(await lookup('-type=a', 'db-1.db.default.svc.corp.test'))).toEqual([second]);
+    expect(await lookup('-type=srv', '_sql._tcp.db.default.svc.corp.test')).toMatch(/5432 db-1\.db\.default\.svc\.corp\.test/);
+    expect(await lookup(second)).toContain('name = db-1.db.default.svc.corp.test');
+    expect(await lookup('-type=a', 'none.default.svc.corp.test')).toContain('NXDOMAIN');
+    // Short names, by the search list; the pod's own name is its fully qualified one.
+    expect(await cluster.must(['exec', 'db-0', '--', 'ping', '-c', '1', 'db-1.db'])).toContain(`PING db-1.db (${second})`);
+    expect((await cluster.must(['exec', 'db-0', '--', 'hostname', '-f'])).trim()).toBe('db-0.db.default.svc.corp.test');
+  }, 60_000);
+
+  it('names follow what is ready, and go on being answered when the agent is started again', async () => {
+    await cluster.must(['scale', 'statefulset', 'db', '--replicas=1']);
+    const first = await addressOf('db-0');
+    await eventually(async () => expect(addressesIn(await lookup('-type=a', 'db.default.svc.corp.test'))).toEqual([first]), { within: 20_000 });
+    await cluster.kill(['agent-one']);
+    cluster.restart(['agent-one']);
+    await cluster.ready(['one']);
+    await eventually(async () => expect(addressesIn(await lookup('-type=a', 'db.default.svc.corp.test'))).toEqual([first]), { within: 20_000 });
+  }, 60_000);
+});
