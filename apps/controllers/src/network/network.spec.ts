@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { nodeNetworkAnnotations, type Dns, type EndpointSlice, type Ingress, type KubeObject, type Node, type Service } from '@roundsman/api';
+import { nodeNetworkAnnotations, type Dns, type Endpoints, type EndpointSlice, type Ingress, type KubeObject, type Node, type Service } from '@roundsman/api';
 import { TestCluster } from '../testing/cluster.ts';
 
 let cluster: TestCluster;
@@ -128,6 +128,8 @@ describe('the services of the cluster itself', () => {
       expect(await slices('kube-dns')).toEqual(['kube-dns-n1 10.244.0.1 n1 true dns=53/UDP dns-tcp=53/TCP', 'kube-dns-n2 fd00::1 n2 true dns=5353/UDP dns-tcp=5353/TCP']);
       expect(await slices('ingress')).toEqual(['ingress-n1 10.0.0.1 n1 true http=80/TCP https=443/TCP']);
     });
+    await cluster.until(async () =>
+      expect((await cluster.get<Endpoints & KubeObject>('endpoints', 'ingress', system))?.subsets).toEqual([{ addresses: [expect.objectContaining({ ip: '10.0.0.1', nodeName: 'n1' })], ports: [{ name: 'http', port: 80, protocol: 'TCP' }, { name: 'https', port: 443, protocol: 'TCP' }] }]));
     cluster.nodes.lose('n1');
     await cluster.until(async () => expect((await slices('kube-dns'))[0]).toBe('kube-dns-n1 10.244.0.1 n1 false dns=53/UDP dns-tcp=53/TCP'));
     cluster.nodes.tells = () => ({});

@@ -1,6 +1,9 @@
-import { nodeNetworkAnnotations, systemServices, type Node, type Service } from '@roundsman/api';
-import { byKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { nodeNetworkAnnotations, systemServices, type EndpointSubset, type Node, type Service } from '@roundsman/api';
+import { byKey, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { readiness } from '../nodes/taints.ts';
+import { controllerReference } from '../owner.ts';
+import { endpointsManagedByLabel } from './endpoints-controller.ts';
 import { isIPv6 } from './service-pods.ts';
 import { managedByLabel, serviceKeyOf } from './slice-labels.ts';
 import type { SliceContent } from './slice-plan.ts';
@@ -20,9 +23,21 @@ const told: Readonly<Record<string, (node: Node) => Answers>> = {
 
 /** The endpoints of the cluster's own services: the nodes that say where they answer, a slice for each, so that one node's state is told without the others'. */
 export function systemEndpoints(deps: Deps): LoopDefinition {
-  const { caches } = deps;
+  const { caches, objects } = deps;
   const slices = new SliceWriter(deps);
   const services = Object.keys(told).map((name) => `${namespace}/${name}`);
+
+  /** For those who read Endpoints. */
+  async function tellOldForm(service: Service, subsets: EndpointSubset[]): Promise<void> {
+    const { name } = service.metadata;
+    const stored = caches.endpoints.get(namespace, name);
+    const labels = { [endpointsManagedByLabel]: managedBy };
+    const ownerReferences = [controllerReference(service)];
+    if (stored === undefined) await objects.create(caches.endpoints, { apiVersion: 'v1', kind: 'Endpoints', metadata: { namespace, name, labels, ownerReferences }, subsets });
+    else if (!isDeepStrictEqual([stored.subsets ?? [], stored.metadata.labels, stored.metadata.ownerReferences], [subsets, labels, ownerReferences])) {
+      await objects.update(caches.endpoints, { ...stored, subsets, metadata: { ...stored.metadata, labels, ownerReferences } });
+    }
+  }
 
   return {
     name: 'system-endpoints',
@@ -30,6 +45,7 @@ export function systemEndpoints(deps: Deps): LoopDefinition {
     wakes: [
       onChange(caches.nodes, ({ type, object, before }) => (before !== undefined && type !== 'DELETED' && newsOf(before) === newsOf(object) ? [] : services)),
       (wake) => onOwnChange(caches.services)((key) => services.includes(key) && wake(key)),
+      onChange(caches.endpoints, ({ object }) => (services.includes(objectKey(object)) ? [objectKey(object)] : [])),
       onChange(caches.endpointSlices, ({ object }) => (object.metadata.labels?.[managedByLabel] === managedBy ? [serviceKeyOf(object) ?? ''] : [])),
     ],
     async reconcile(key) {
@@ -39,6 +55,7 @@ export function systemEndpoints(deps: Deps): LoopDefinition {
       if (service === undefined || answers === undefined || service.metadata.deletionTimestamp !== undefined) return;
       const wanted = new Map(caches.nodes.list().flatMap((node) => contentsOf(service, node, answers(node))));
       await slices.bringNamed({ owner: service, service: service.metadata.name, managedBy, labels: {}, annotations: {} }, wanted);
+      await tellOldForm(service, subsetsFrom([...wanted.values()], service.spec.ipFamilies?.[0] ?? 'IPv4'));
     },
   };
 }
@@ -68,4 +85,20 @@ export function contentsOf({ metadata, spec }: Service, node: Node, answers: Ans
     const endpoints = [{ addresses: [address], conditions: { ready, serving: ready, terminating: false }, nodeName: node.metadata.name, targetRef: { kind: 'Node', name: node.metadata.name, uid: node.metadata.uid } }];
     return [`${metadata.name}-${node.metadata.name}${index === 0 ? '' : `-${index + 1}`}`, { addressType: isIPv6(address) ? 'IPv6' : 'IPv4', ports, endpoints }];
   });
+}
+
+/** The same in the older form, of one family. */
+function subsetsFrom(contents: readonly SliceContent[], family: 'IPv4' | 'IPv6'): EndpointSubset[] {
+  const subsets = new Map<string, EndpointSubset>();
+  for (const { addressType, ports, endpoints } of contents) {
+    if (addressType !== family) continue;
+    const told = ports.map(({ name, protocol, port, appProtocol }) => ({ ...(name === '' ? {} : { name }), port: port ?? 0, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }));
+    const subset = subsets.get(JSON.stringify(told)) ?? { ports: told };
+    subsets.set(JSON.stringify(told), subset);
+    for (const { addresses, conditions, nodeName, targetRef } of endpoints) {
+      const list = conditions.ready === true ? (subset.addresses ??= []) : (subset.notReadyAddresses ??= []);
+      list.push(...addresses.map((ip) => ({ ip, ...(nodeName === undefined ? {} : { nodeName }), ...(targetRef === undefined ? {} : { targetRef }) })));
+    }
+  }
+  return [...subsets.values()];
 }
