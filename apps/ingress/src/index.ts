@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 
-export { ingressController } from './rules/class.ts';
 export { settingsSchema, type Settings } from './settings.ts';
 
 /** The program of an ingress proxy; its settings are environment variables (settings.ts). */

@@ -1,10 +1,8 @@
-import { isServedIngress, systemServices, type Ingress, type Service } from '@roundsman/api';
+import { isServedIngress, type Ingress, type Service } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
-import { heldBy } from '../network/load-balancer/addresses.ts';
 import { backendsOf, problemsOf } from './backends.ts';
+import { entranceAddresses, isEntrance } from './entrance.ts';
 
-const { namespace: system, ingress: name } = systemServices;
-const isEntrance = ({ metadata }: Service): boolean => metadata.namespace === system && metadata.name === name;
 const portsOf = ({ spec }: Service): string => JSON.stringify(spec.ports?.map(({ port, name: called }) => [port, called]));
 
 /** Tells Ingresses that the cluster serves at which address they are reached, and which of their services do not exist. Those of other classes are not touched. */
@@ -42,8 +40,7 @@ export function ingresses(deps: Deps): LoopDefinition {
       const ingress = byKey(caches.ingresses, key);
       if (ingress === undefined) told.delete(key);
       if (ingress === undefined || ingress.metadata.deletionTimestamp !== undefined || !isServedIngress(ingress, caches.ingressClasses.list())) return;
-      const entrance = caches.services.get(system, name);
-      const addresses = entrance === undefined ? [] : heldBy(entrance);
+      const addresses = entranceAddresses(caches);
       await objects.updateStatus(caches.ingresses, ingress, { ...ingress.status, loadBalancer: addresses.length === 0 ? {} : { ingress: addresses.map((ip) => ({ ip })) } });
       tellProblems(key, ingress);
     },

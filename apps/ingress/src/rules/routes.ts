@@ -1,4 +1,4 @@
-import type { Ingress, IngressBackend } from '@roundsman/api';
+import { stripPrefixAnnotation, type Ingress, type IngressBackend } from '@roundsman/api';
 import { Hosts } from './host.ts';
 import { canonicalPath, PathRules } from './path.ts';
 
@@ -40,7 +40,6 @@ export interface TlsEntry {
   readonly hosts: readonly string[];
 }
 
-export const stripPrefixAnnotation = 'roundsman.io/strip-prefix';
 export const sslRedirectAnnotation = 'roundsman.io/ssl-redirect';
 
 interface HostRules {
