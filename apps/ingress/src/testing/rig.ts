@@ -25,10 +25,13 @@ export class ToldNetwork {
   #version = 1_000;
   #told = 0;
 
-  private constructor(
-    readonly nats: TestNats,
-    readonly bus: Bus,
-  ) {}
+  readonly nats: TestNats;
+  readonly bus: Bus;
+
+  private constructor(nats: TestNats, bus: Bus) {
+    this.nats = nats;
+    this.bus = bus;
+  }
 
   static async start(): Promise<ToldNetwork> {
     const nats = await startNats({ identities: [serviceIdentity('intake'), ingressIdentity(node)] });
