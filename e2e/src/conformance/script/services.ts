@@ -113,7 +113,7 @@ step('endpoints of pods on no node', 'get endpoints exposed exposed-outside');
 until('get endpointslices -l kubernetes.io/service-name=exposed', /IPv4/);
 step('slices of pods on no node', 'get endpointslices -l kubernetes.io/service-name=exposed');
 step('slice yaml', 'get endpointslices -l kubernetes.io/service-name=exposed -o yaml');
-step('get all', 'get all -l app=exposed');
+step('get all exposed', 'get all -l app=exposed');
 step('describe exposed', 'describe service exposed');
 const endpoints = (subsets: string): string => `apiVersion: v1\nkind: Endpoints\nmetadata: {name: fixed}\nsubsets: ${subsets}\n`;
 step('create endpoints', 'create -f e.yaml', { 'e.yaml': endpoints('[{addresses: [{ip: 192.0.2.10}, {ip: 192.0.2.11}], notReadyAddresses: [{ip: 192.0.2.12}], ports: [{port: 8080}]}]') });
