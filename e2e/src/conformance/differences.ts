@@ -12,6 +12,7 @@ const explained =
 const noMetricsServer = 'the recording had no metrics server; here the nodes answer for themselves, and there is none yet';
 const template = 'the annotation deprecated.daemonset.template.generation served API versions that are gone';
 const shapeFirst = 'what the shape of an object lacks is told before what contradicts itself in it';
+const generation = 'the changes of an autoscaler are counted here, and its status says which one it is about; in Kubernetes 1.32 both members stay empty';
 const emptyLists = 'no endpoints and no ports are empty lists here; Kubernetes shows null, which its clients take for the same';
 
 /**
@@ -67,10 +68,14 @@ export const differences: Readonly<Record<string, string>> = {
   'bad: job modes': valuesSorted,
   'explain container': 'the descriptions are our own',
   'explain field of a list': 'the descriptions are our own',
-  ...Object.fromEntries(['deployment', 'pod', 'statefulset', 'cronjob', 'node', 'poddisruptionbudget', 'event', 'service', 'endpointslice', 'ingress'].map((kind) => [`explain ${kind} recursive`, explained])),
+  ...Object.fromEntries(['deployment', 'pod', 'statefulset', 'cronjob', 'node', 'poddisruptionbudget', 'event', 'service', 'endpointslice', 'ingress', 'hpa'].map((kind) => [`explain ${kind} recursive`, explained])),
   'slice yaml': emptyLists,
   'slice without anything': emptyLists,
   'bad: ingress without path type': 'Kubernetes repeats the name of the field in what it says of it',
+  ...Object.fromEntries(['full autoscaler yaml', 'full autoscaler in v1', 'plain autoscaler yaml', 'old autoscaler yaml'].map((name) => [name, generation])),
+  'explain autoscaler version': 'the descriptions are our own',
+  'bad: autoscaler two targets': goSyntax,
+  'bad: autoscaler quantity': fieldNamed,
   version: 'the version says that it is Roundsman',
   whoami: 'the name of the user, who has no UID',
   'top pods': noMetricsServer,

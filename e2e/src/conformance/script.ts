@@ -1,4 +1,5 @@
 import { apply } from './script/apply.ts';
+import { autoscaling } from './script/autoscaling.ts';
 import { badInput } from './script/bad-input.ts';
 import { deployments } from './script/deployments.ts';
 import { discovery } from './script/discovery.ts';
@@ -17,6 +18,7 @@ export const script: readonly Step[] = [
   ...workloads,
   ...services,
   ...ingresses,
+  ...autoscaling,
   ...badInput,
   ...discovery,
   // Last: a node would let the pods of the other chapters be scheduled.

@@ -112,10 +112,10 @@ describe('the autoscaler', () => {
     await autoscaler('pod', {}, { apiVersion: 'v1', kind: 'Pod', name: 'p' });
     const unable = (why: string): string => `AbleToScale False FailedGetScale: the HPA controller was unable to get the target's current scale: ${why}`;
     await cluster.until(async () => {
-      expect((await stateOf('nothing')).conditions).toEqual([unable('deployments.apps "nothing" not found')]);
+      expect((await stateOf('nothing')).conditions).toEqual([unable('deployments/scale.apps "nothing" not found')]);
       expect((await stateOf('strange')).conditions).toEqual([unable('no matches for kind "Widget" in group "example.com"')]);
       expect((await stateOf('pod')).conditions).toEqual([unable('the server could not find the requested resource (get pods p, subresource scale): a Pod has no number of replicas; name a Deployment, ReplicaSet or StatefulSet')]);
-      expect(await told('nothing')).toEqual(['FailedGetScale: deployments.apps "nothing" not found']);
+      expect(await told('nothing')).toEqual(['FailedGetScale: deployments/scale.apps "nothing" not found']);
     });
   }, 40_000);
 

@@ -28,7 +28,7 @@ export function scaleTarget({ metadata, spec }: HorizontalPodAutoscaler, caches:
     throw new NoScale(`the server could not find the requested resource (get ${key} ${name}, subresource scale): a ${kind.kind} has no number of replicas; name a Deployment, ReplicaSet or StatefulSet`);
   }
   const object = cache.get(metadata.namespace, name);
-  if (object === undefined) throw new NoScale(`${key} "${name}" not found`);
+  if (object === undefined) throw new NoScale(`${resourceKey({ ...kind, plural: `${kind.plural}/scale` })} "${name}" not found`);
   const selector = valueAt(object, 'spec', 'selector') as LabelSelector | undefined;
   return { cache, object, replicas: numberAt(object, 'spec', 'replicas') ?? 1, selector, selectorText: labelSelectorText(selector) };
 }

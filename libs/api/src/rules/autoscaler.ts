@@ -4,7 +4,7 @@ import type { HorizontalPodAutoscaler, ScalingRules } from '../kinds/horizontalp
 import type { KubeObject } from '../meta.ts';
 import { labelProblem } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
-import { forbiddenField, invalidValue, notSupported, required, type Findings } from './causes.ts';
+import { forbiddenField, invalidValue, notSupported, required, Verbatim, type Findings } from './causes.ts';
 import { containerResourceCauses } from './pod/resources.ts';
 
 const longestPeriodSeconds = 1800;
@@ -88,7 +88,7 @@ function sourceCauses(member: Member, metric: MetricSpec, field: string): Cause[
   const { name, target } = metric[member]!;
   const causes = name === '' ? [required(`${field}.name`, 'must specify a resource name')] : [];
   if (member === 'containerResource') {
-    if (name !== '') causes.push(...containerResourceCauses(name, `${field}.name`));
+    if (name !== '') causes.push(...containerResourceCauses(name, `${field}.name`, new Verbatim(name)));
     const { container } = metric.containerResource!;
     const problem = labelProblem(container);
     if (container === '') causes.push(required(`${field}.container`, 'must specify a container'));

@@ -31,12 +31,12 @@ export function resourceCauses({ limits = {}, requests = {} }: ResourceRequireme
   return causes;
 }
 
-/** What is wrong with the name of a resource of containers. */
-export function containerResourceCauses(name: string, field: string): Cause[] {
+/** What is wrong with the name of a resource of containers. `value`: how the name is shown. */
+export function containerResourceCauses(name: string, field: string, value: unknown = name): Cause[] {
   const problem = qualifiedNameProblem(name);
-  if (problem !== undefined) return [invalidValue(field, name, problem)];
+  if (problem !== undefined) return [invalidValue(field, value, problem)];
   if (isDomained(name) || standard.has(name) || isHugePages(name)) return [];
-  return [invalidValue(field, name, 'must be a standard resource type or fully qualified'), invalidValue(field, name, 'must be a standard resource for containers')];
+  return [invalidValue(field, value, 'must be a standard resource type or fully qualified'), invalidValue(field, value, 'must be a standard resource for containers')];
 }
 
 function amountCauses(name: string, amount: string, field: string): Cause[] {
