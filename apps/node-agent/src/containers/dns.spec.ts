@@ -20,6 +20,13 @@ describe('how a pod resolves names', () => {
     expect(of({ dnsPolicy: 'Default' }, '').text).toBe('');
   });
 
+  it('as the machine does, and says so, where pods do not reach the DNS of the cluster', () => {
+    const { text, warnings } = dnsOf(podOf({ containers: [container()] }), machine, { ...cluster, lacking: 'the agent is not root' });
+    expect(text).toBe(asMachine);
+    expect(warnings).toEqual([{ reason: 'MissingClusterDNS', message: 'pod: "web_default(uid-1)". the agent is not root: it cannot have the "ClusterFirst" policy. Falling back to "Default" policy.' }]);
+    expect(dnsOf(podOf({ containers: [container()], dnsPolicy: 'Default' }), machine, { ...cluster, lacking: 'the agent is not root' }).warnings).toEqual([]);
+  });
+
   it('what it says itself comes after, its options instead', () => {
     const dnsConfig = { nameservers: ['192.0.2.1', '10.96.0.10'], searches: ['lan', 'own.example'], options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }] };
     expect(of({ dnsConfig }).text).toBe('search default.svc.cluster.local svc.cluster.local cluster.local corp.example lan own.example\nnameserver 10.96.0.10\nnameserver 192.0.2.1\noptions ndots:2 edns0\n');
@@ -30,7 +37,7 @@ describe('how a pod resolves names', () => {
     const many = of({ dnsConfig: { nameservers, searches: Array.from({ length: 40 }, (_, index) => `s${index}`) } });
     expect(parseResolvConf(many.text).servers).toEqual(['10.96.0.10', '192.0.2.1', '192.0.2.2']);
     expect(parseResolvConf(many.text).searches).toHaveLength(32);
-    expect(many.warnings).toEqual([
+    expect(many.warnings.map(({ message }) => message)).toEqual([
       'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 10.96.0.10 192.0.2.1 192.0.2.2',
       expect.stringMatching(/^Search Line limits were exceeded, some search paths have been omitted, the applied search line is: default\.svc\.cluster\.local .* s26$/),
     ]);

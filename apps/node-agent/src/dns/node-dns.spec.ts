@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
 import { decode } from 'dns-packet';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { NodeDns } from './node-dns.ts';
@@ -159,7 +159,7 @@ describe('DNS of a node', () => {
       }, { within: 5_000 });
       const { answers, questions } = await ask(at, 'www.EXAMPLE.com');
       expect(questions?.[0]?.name).toBe('www.EXAMPLE.com');
-      expect((answers?.[0] as { ttl: number }).ttl).toBeLessThan(60);
+      expect((answers![0] as { ttl: number }).ttl).toBeLessThan(60);
       expect(one.asked.filter((name) => name.toLowerCase() === 'udp www.example.com')).toHaveLength(1);
     });
 

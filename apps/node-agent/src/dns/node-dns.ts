@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NetworkState } from '@roundsman/network';
 import type { Logger } from 'pino';
@@ -113,7 +113,7 @@ export class NodeDns implements DnsHandler {
       if (this.#stopped) return await close(servers);
       this.#servers = servers;
       this.#problem = undefined;
-      await this.#rememberPort(servers[0]?.port);
+      await this.#rememberPort(servers[0]?.port).catch((error: unknown) => log.warn({ err: error }, 'the port of DNS cannot be remembered: after a restart it may be another one'));
       log.info({ endpoint: this.endpoint }, 'DNS is answered');
     } catch (error) {
       await close(servers);
@@ -136,7 +136,6 @@ export class NodeDns implements DnsHandler {
 
   async #rememberPort(port: number | undefined): Promise<void> {
     if (port === undefined) return;
-    await mkdir(this.#options.dataDir, { recursive: true, mode: 0o700 });
     await writeFile(this.#portFile, String(port));
   }
 }

@@ -46,7 +46,7 @@ export class Resolver {
   async #forward(query: Query, limit: number): Promise<Reply> {
     const found = await this.#ask(query.question, query);
     if (found === undefined) return { message: servfail(query), source: 'upstream' };
-    if (found === 'refused') return { message: encodeRefusal({ ...query, rcode: rcodes.REFUSED }), source: 'none' };
+    if (found === 'refused') return { message: encodeReply(query, { rcode: rcodes.REFUSED, authoritative: false, answers: [], authorities: [], additionals: [] }, limit), source: 'none' };
     return { message: relay(found.reply, query, found.ageSeconds, limit), source: 'upstream' };
   }
 

@@ -115,7 +115,7 @@ function answerStream(handler: DnsHandler, connection: Socket): void {
     length.writeUInt16BE(message.length);
     connection.write(Buffer.concat([length, message]));
   };
-  const next = (): void => {
+  const answerAll = (): void => {
     while (underway < mostAtOnce && rest.length >= 2 && rest.length >= 2 + rest.readUInt16BE(0)) {
       const message = rest.subarray(2, 2 + rest.readUInt16BE(0));
       rest = rest.subarray(2 + message.length);
@@ -132,7 +132,7 @@ function answerStream(handler: DnsHandler, connection: Socket): void {
       void reply.then((answer) => {
         underway -= 1;
         send(answer);
-        next();
+        answerAll();
       });
     }
     if (underway >= mostAtOnce) connection.pause();
@@ -140,6 +140,6 @@ function answerStream(handler: DnsHandler, connection: Socket): void {
   };
   connection.on('data', (data: Buffer) => {
     rest = rest.length === 0 ? data : Buffer.concat([rest, data]);
-    next();
+    answerAll();
   });
 }

@@ -46,6 +46,11 @@ export class DockerNetwork implements NodeNetwork {
     return { [nodeNetworkAnnotations.mode]: 'docker', ...(machineAddresses.length === 0 ? {} : { [nodeNetworkAnnotations.machine]: machineAddresses.join(',') }) };
   }
 
+  /** A program that is not root can answer neither on the port of DNS nor on addresses that the machine does not have. */
+  get lacksClusterDns(): string | undefined {
+    return process.getuid?.() === 0 ? undefined : 'the agent of the node is not root, which the address of the cluster’s DNS takes';
+  }
+
   /** Docker does. */
   publishBy(): void {}
 

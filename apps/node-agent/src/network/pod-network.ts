@@ -12,6 +12,8 @@ export interface PodNetwork {
   onReady(listener: () => void): () => void;
   /** Of the node, one per family: those of pods on its own network, too. */
   readonly nodeAddresses: readonly string[];
+  /** Why pods cannot reach the DNS of the cluster at its address; undefined: they can. */
+  readonly lacksClusterDns?: string | undefined;
 
   /** All there is on the machine, before anything else is asked: its addresses are in use, what is not connected any more is connected again, what nobody has is removed. */
   adopt(pods: readonly PodOnRuntime[]): Promise<void>;

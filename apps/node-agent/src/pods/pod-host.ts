@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { PodRuntime } from '@roundsman/containers';
 import type { NetworkState } from '@roundsman/network';
 import type { ServiceContext } from '@roundsman/service';
-import { machineResolvConf } from '../containers/machine-resolv-conf.ts';
+import { resolvConfForPods } from '../containers/machine-resolv-conf.ts';
 import { EventRecorder } from '../events/recorder.ts';
 import { Images } from '../images/images.ts';
 import { BusIntake } from '../intake/node-intake.ts';
@@ -46,7 +46,7 @@ export class PodHost {
         return network.nodeAddresses;
       },
       allocatable,
-      machineFiles: { resolvConf: machineResolvConf, hosts: () => textOf('/etc/hosts') },
+      machineFiles: { resolvConf: resolvConfForPods, hosts: () => textOf('/etc/hosts') },
     };
     this.manager = new PodManager(this.#services);
     this.#source = new PodSource(bus, config.node, log, this.manager);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pod } from '@roundsman/api';
 import type { Sandbox } from '@roundsman/containers';
-import { dnsOf } from '../containers/dns.ts';
+import { dnsOf, type DnsWarning } from '../containers/dns.ts';
 import { sandboxSpec } from '../containers/sandbox-spec.ts';
 import { NetworkNotReady } from '../network/readiness.ts';
 import type { PodFiles } from '../volumes/pod-files.ts';
@@ -81,7 +81,7 @@ export class PodSandbox {
       this.#current = await this.#connectedTo(pod);
       this.#connected = this.#current.id;
       this.#run = randomUUID();
-      for (const warning of await this.writeFiles(pod, addresses())) events.record(pod, 'Warning', 'DNSConfigForming', warning);
+      for (const { reason, message } of await this.writeFiles(pod, addresses())) events.record(pod, 'Warning', reason, message);
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
@@ -102,12 +102,12 @@ export class PodSandbox {
     }
   }
 
-  /** The /etc/hosts and /etc/resolv.conf of its containers. Answers what the latter had no room for. */
-  async writeFiles(pod: Pod, addresses: readonly string[]): Promise<readonly string[]> {
-    const { machineFiles, networkState } = this.#services;
+  /** The /etc/hosts and /etc/resolv.conf of its containers. Answers what the latter could not be as it was asked for. */
+  async writeFiles(pod: Pod, addresses: readonly string[]): Promise<readonly DnsWarning[]> {
+    const { machineFiles, network, networkState } = this.#services;
     // They are written when the sandbox is made, and only brought up to date later.
     if (networkState.network === undefined) return [];
-    const { text, warnings } = dnsOf(pod, await machineFiles.resolvConf(), networkState.network);
+    const { text, warnings } = dnsOf(pod, await machineFiles.resolvConf(), { ...networkState.network, lacking: network.lacksClusterDns });
     await this.#files.writeHosts(pod, addresses, machineFiles.hosts, networkState.network.domain);
     await this.#files.writeResolvConf(text);
     return warnings;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { TestCluster } from '../testing/cluster.ts';
 import { withBlock } from './hosts-block.ts';

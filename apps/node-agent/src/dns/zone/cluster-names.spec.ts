@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Forwarder } from '../upstream/forwarder.ts';
 import { Resolver, type Reply } from '../resolver.ts';
 import { queryOf, read, textOf, type Asked } from '../testing/ask.ts';

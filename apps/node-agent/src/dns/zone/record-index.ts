@@ -34,7 +34,7 @@ export class RecordIndex {
   }
 
   clear(): void {
-    for (const source of [...this.#sources.keys()]) this.delete(source);
+    for (const source of this.#sources.keys()) this.delete(source);
   }
 
   /** Of a name itself; never change them. */
