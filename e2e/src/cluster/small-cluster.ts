@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { agentIdentity, serviceIdentity } from '@roundsman/bus';
+import { dirname, join } from 'node:path';
+import { agentIdentity, ingressIdentity, serviceIdentity } from '@roundsman/bus';
+import { ingressEntry } from '@roundsman/ingress';
 import { removeNetwork } from '@roundsman/node-agent';
 import { eventually, freePort, startDocker, startMachines, startNats, startPostgres, testImages, type TestDocker, type TestMachine, type TestMachines, type TestNats, type TestPostgres } from '@roundsman/testkit';
 import { stringify } from 'yaml';
@@ -42,6 +43,8 @@ export interface ClusterOptions {
   readonly settings?: NodeJS.ProcessEnv;
   /** Every node is a machine of its own, with its own Docker daemon. Default: all nodes share this machine, each in a network namespace. */
   readonly machines?: boolean;
+  /** Every machine has an ingress proxy. */
+  readonly ingress?: boolean;
 }
 
 /**
@@ -58,6 +61,7 @@ export class SmallCluster {
   readonly #machines = new Map<string, { readonly machine: TestMachine; readonly docker: TestDocker }>();
   /** The node whose agent looks after the machine that all share. */
   #keeper: string | undefined;
+  #ingress = false;
 
   private constructor(
     readonly nats: TestNats,
@@ -72,13 +76,14 @@ export class SmallCluster {
   }
 
   /** Returns when all nodes are Ready, with their networks. */
-  static async start(nodes: readonly string[], { later = [], settings = {}, machines = false }: ClusterOptions = {}): Promise<SmallCluster> {
-    const identities = [...controlPlane.map(serviceIdentity), ...[...nodes, ...later].map(agentIdentity)];
+  static async start(nodes: readonly string[], { later = [], settings = {}, machines = false, ingress = false }: ClusterOptions = {}): Promise<SmallCluster> {
+    const identities = [...controlPlane.map(serviceIdentity), ...[...nodes, ...later].flatMap((node) => [agentIdentity(node), ingressIdentity(node)])];
     const network = machines ? await startMachines(nodes.length + later.length) : undefined;
     const dockersOf = (): Promise<TestDocker[]> => (network === undefined ? startDocker({ liveRestore: true }).then((one) => [one]) : Promise.all(network.machines.map((machine) => machine.startDocker({ liveRestore: true }))));
     const [nats, postgres, dockers, port] = await Promise.all([startNats({ identities, ...(machines ? { host: '0.0.0.0' } : {}) }), startPostgres(), dockersOf(), freePort()]);
     const cluster = new SmallCluster(nats, postgres, dockers[0]!, await postgres.createDatabase(), port, network);
     for (const [index, node] of [...nodes, ...later].entries()) if (network !== undefined) cluster.#machines.set(node, { machine: network.machines[index]!, docker: dockers[index]! });
+    cluster.#ingress = ingress;
     try {
       for (const docker of dockers) await testImages(docker);
       for (const service of controlPlane) cluster.#addService(service, settings);
@@ -113,6 +118,7 @@ export class SmallCluster {
       own === undefined
         ? { ROUNDSMAN_NODE_AGENT_NETWORK: 'namespace', ROUNDSMAN_NODE_AGENT_MACHINE: String(this.#keeper === name) }
         : { ROUNDSMAN_NODE_AGENT_NETWORK: 'machine', ROUNDSMAN_NATS_URL: this.nats.url.replace('127.0.0.1', this.network?.uplink ?? '') };
+    const ingress = this.#ingress && (own !== undefined || this.#keeper === name) ? { ROUNDSMAN_NODE_AGENT_INGRESS_ENTRY: ingressEntry, ROUNDSMAN_NODE_AGENT_INGRESS_SEED_FILE: this.#seedFile(ingressIdentity(name).name) } : {};
     const settings = {
       ROUNDSMAN_NODE_AGENT_NODE: name,
       ROUNDSMAN_NODE_AGENT_DATA_DIR: join(this.folder, 'nodes', name),
@@ -122,6 +128,7 @@ export class SmallCluster {
       ROUNDSMAN_NODE_AGENT_CPU: '2',
       ROUNDSMAN_NODE_AGENT_MEMORY_MI: '2048',
       ...place,
+      ...ingress,
       ...env,
     };
     this.#start(`agent-${name}`, 'node-agent', settings, own?.machine.namespace);
@@ -151,6 +158,14 @@ export class SmallCluster {
 
   restart(names: readonly string[]): void {
     for (const name of names) this.#named(name).start();
+  }
+
+  /** Starts a service again with other settings. */
+  async change(name: string, settings: NodeJS.ProcessEnv): Promise<void> {
+    const process = this.#named(name);
+    await process.kill('SIGTERM');
+    Object.assign(process.env, settings);
+    process.start();
   }
 
   /** Those that ended by themselves: none should. */
@@ -203,7 +218,10 @@ export class SmallCluster {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#processes.values()].filter(({ running }) => running).map((process) => process.kill('SIGKILL')));
+    const running = [...this.#processes.values()].filter((process) => process.running);
+    // Agents that are asked to end take their ingress proxy with them.
+    if (this.#ingress) await Promise.all(running.filter(({ service }) => service === 'node-agent').map((process) => process.kill('SIGTERM')));
+    await Promise.all(running.filter((process) => process.running).map((process) => process.kill('SIGKILL')));
     process.removeListener('exit', this.#killAll);
     if (this.network === undefined) {
       await this.docker.stop();
@@ -225,13 +243,18 @@ export class SmallCluster {
   }
 
   #start(name: string, service: string, env: NodeJS.ProcessEnv, namespace?: string): void {
-    const keys = join(this.folder, 'keys');
-    mkdirSync(keys, { recursive: true });
-    writeFileSync(join(keys, `${name}.nk`), this.nats.seed(name), { mode: 0o600 });
+    const keys = dirname(this.#seedFile(name));
     const base = { PATH: process.env['PATH'] ?? '', HOME: this.folder, ROUNDSMAN_NATS_URL: this.nats.url, ROUNDSMAN_NATS_KEYS: keys, ROUNDSMAN_LOG_FORMAT: 'json' };
     const started = new ServiceProcess(name, service, { ...base, ...env }, join(this.folder, `${name}.log`), namespace);
     this.#processes.set(name, started);
     started.start();
+  }
+
+  #seedFile(identity: string): string {
+    const file = join(this.folder, 'keys', `${identity}.nk`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, this.nats.seed(identity), { mode: 0o600 });
+    return file;
   }
 
   #writeKubeconfig(): void {

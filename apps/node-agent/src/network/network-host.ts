@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os';
 import type { Owner, PodRuntime } from '@roundsman/containers';
 import type { NetworkState } from '@roundsman/network';
 import type { Logger } from 'pino';
@@ -18,6 +19,8 @@ export interface NetworkHostOptions {
   readonly state: NetworkState;
   readonly log: Logger;
 }
+
+const isOwn = (address: string): boolean => Object.values(networkInterfaces()).some((list) => list?.some((one) => one.address === address));
 
 /** The network of one node, and of its machine where this agent looks after it: composed by what the node may do. */
 export class NetworkHost {
@@ -42,7 +45,7 @@ export class NetworkHost {
     const { mode, lacking } = choice;
     const found = await machineAddresses(config.addresses);
     if (mode === 'docker') return new NetworkHost(new DockerNetwork({ owner, runtime, state, machineAddresses: found.length > 0 ? found : config.addresses }), undefined, choice, true);
-    const place = mode === 'machine' ? new MachinePlace() : new NamespacePlace(runtime, owner);
+    const place = mode === 'machine' ? new MachinePlace() : new NamespacePlace(runtime, owner, found.filter(isOwn));
     const node = new WiredNetwork({ mode, owner, runtime, state, place, machineAddresses: found, lacking, log });
     const machine = (config.machine || mode === 'machine') && lacking === undefined ? new MachineNetwork({ owner, state, machineAddresses: found, log }) : undefined;
     return new NetworkHost(node, machine, choice, true);

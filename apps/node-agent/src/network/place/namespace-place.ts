@@ -17,11 +17,14 @@ export const isConnected = (pid: number): Promise<boolean> =>
 export class NamespacePlace implements NodePlace {
   readonly #runtime: PodRuntime;
   readonly #owner: Owner;
+  /** Addresses that the machine has itself, not only those that others know it by. */
+  readonly #machineAddresses: readonly string[];
   #sandbox: Sandbox | undefined;
 
-  constructor(runtime: PodRuntime, owner: Owner) {
+  constructor(runtime: PodRuntime, owner: Owner, machineAddresses: readonly string[]) {
     this.#runtime = runtime;
     this.#owner = owner;
+    this.#machineAddresses = machineAddresses;
   }
 
   async find(): Promise<NetworkNamespace | undefined> {
@@ -47,7 +50,7 @@ export class NamespacePlace implements NodePlace {
     });
     const { pid } = this.#sandbox;
     if (pid === undefined) throw new RuntimeProblem('Sandbox', `the sandbox of node ${node} has ended as soon as it was started`);
-    const link = { owner: this.#owner, pid, ...addressing };
+    const link = { owner: this.#owner, pid, machineAddresses: this.#machineAddresses, ...addressing };
     await runSteps((await isConnected(pid)) ? [{ in: here, script: ip(...routesToNode(link)) }] : nodeLinkSteps(link));
     return namespaceOf(pid);
   }

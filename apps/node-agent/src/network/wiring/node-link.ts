@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net';
 import type { Owner } from '@roundsman/containers';
 import { aliasOf, gatewayMac, routeProtocol, tagOf } from '../kernel/links.ts';
 import { here, ip, ipAnyhow, namespaceOf, sysctl, type Step } from '../kernel/steps.ts';
-import { wayOut, withIPv6 } from './pod-link.ts';
+import { routeTo, wayOut, withIPv6 } from './pod-link.ts';
 
 /** A node with a namespace of its own: how it is joined to the machine. */
 export interface NodeLink {
@@ -12,6 +12,8 @@ export interface NodeLink {
   /** One per range. */
   readonly nodeAddresses: readonly string[];
   readonly podCIDRs: readonly string[];
+  /** Of the machine: what it talks to the node and its pods from. */
+  readonly machineAddresses: readonly string[];
   readonly mtu: number;
 }
 
@@ -23,14 +25,19 @@ export const refuseStrays = (podCIDRs: readonly string[]): string[] => podCIDRs.
 export const forwarding: string = [sysctl('ipv4/ip_forward', '1'), sysctl('ipv6/conf/all/forwarding', '1')].join('\n');
 
 /** On the machine: the node itself by its link, its pods by the node. */
-export const routesToNode = ({ owner, nodeAddresses, podCIDRs }: Pick<NodeLink, 'owner' | 'nodeAddresses' | 'podCIDRs'>): string[] =>
-  nodeAddresses.flatMap((address, index) => [
-    `route replace ${address} dev ${nodeLinkName(owner)} scope link proto ${routeProtocol}`,
-    `${isIPv4(address) ? '' : '-6 '}route replace ${podCIDRs[index] ?? ''} via ${address} dev ${nodeLinkName(owner)} onlink proto ${routeProtocol}`,
-  ]);
+export const routesToNode = ({ owner, nodeAddresses, podCIDRs, machineAddresses }: Omit<NodeLink, 'pid' | 'mtu'>): string[] =>
+  nodeAddresses.flatMap((address, index) => {
+    const own = machineAddresses.find((one) => isIPv4(one) === isIPv4(address));
+    const from = own === undefined ? '' : ` src ${own}`;
+    return [
+      routeTo(address, nodeLinkName(owner), machineAddresses),
+      `${isIPv4(address) ? '' : '-6 '}route replace ${podCIDRs[index] ?? ''} via ${address} dev ${nodeLinkName(owner)} onlink${from} proto ${routeProtocol}`,
+    ];
+  });
 
 /** Makes the link from nothing: one of this name goes first. */
-export function nodeLinkSteps({ owner, pid, nodeAddresses, podCIDRs, mtu }: NodeLink): Step[] {
+export function nodeLinkSteps(link: NodeLink): Step[] {
+  const { owner, pid, nodeAddresses, podCIDRs, mtu } = link;
   const name = nodeLinkName(owner);
   return [
     {
@@ -41,6 +48,6 @@ export function nodeLinkSteps({ owner, pid, nodeAddresses, podCIDRs, mtu }: Node
       ].join('\n'),
     },
     { in: namespaceOf(pid), script: [forwarding, withIPv6(nodeAddresses), ip('link set lo up', 'link set eth0 up', ...wayOut('eth0', nodeAddresses), ...refuseStrays(podCIDRs))].join('\n') },
-    { in: here, script: ip(...routesToNode({ owner, nodeAddresses, podCIDRs })) },
+    { in: here, script: ip(...routesToNode(link)) },
   ];
 }
