@@ -6,6 +6,7 @@ import { settingsSchema, type Settings } from './settings.ts';
 
 export { removeFromHosts } from './dns/machine-hosts/machine-hosts.ts';
 export { removeNetwork } from './network/remove-network.ts';
+export { removeForwarding } from './services/remove-forwarding.ts';
 export { runnerNameOf, type Settings } from './settings.ts';
 
 @Module({})

@@ -18,6 +18,7 @@ import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
 import { isLoopback } from './network/addresses/loopback.ts';
 import { NetworkHost } from './network/network-host.ts';
 import { PodHost } from './pods/pod-host.ts';
+import { NodeForwarding } from './services/node-forwarding.ts';
 import type { Settings } from './settings.ts';
 
 const beatEveryMs = 2_000;
@@ -36,6 +37,7 @@ export class NodeAgent {
   #dns: NodeDns | undefined;
   #hosts: MachineHosts | undefined;
   #ingress: NodeIngress | undefined;
+  #forwarding: NodeForwarding | undefined;
   #pods: PodHost | undefined;
   #capacity: Record<string, string> = {};
   /** Changes with every start. */
@@ -73,6 +75,8 @@ export class NodeAgent {
     this.#hosts = this.#hostsOf(this.#network);
     this.#hosts?.start();
     this.#ingress = this.#ingressOf(this.#network);
+    this.#forwarding = this.#forwardingOf(this.#network);
+    this.#forwarding?.start();
     await this.#network.start();
     await Promise.all([this.#runner?.start(), this.#pods.start(), this.#dns?.start(), this.#ingress?.start(), this.#followed.start()]);
     this.#beat();
@@ -85,7 +89,7 @@ export class NodeAgent {
     const { health, config } = this.#context;
     for (const name of ['runner', 'ingress']) health.remove(`node-agent/${name}`);
     await this.#followed.stop();
-    await this.#network?.stop();
+    await Promise.all([this.#network?.stop(), this.#forwarding?.stop()]);
     await Promise.all([this.#runner?.stop(config.stopRunner), this.#ingress?.stop(config.stopRunner), this.#pods?.stop(), this.#dns?.stop(), this.#hosts?.stop()]);
     await this.#runtime.release();
   }
@@ -95,6 +99,16 @@ export class NodeAgent {
     const { config, log, metrics } = this.#context;
     if (config.docker === '') return undefined;
     return new NodeDns({ state: this.#followed.state, addresses: reachable(node), port: config.dnsPort, upstreams: config.dnsUpstreams, ttlSeconds: config.dnsTtlSeconds, dataDir: config.dataDir, log, metrics });
+  }
+
+  /** Without containers a node has nothing behind Services. */
+  #forwardingOf({ node }: NetworkHost): NodeForwarding | undefined {
+    const { config, log } = this.#context;
+    if (config.docker === '') return undefined;
+    const { cluster, machine, serviceProxy, dataDir } = config;
+    const forwarding = new NodeForwarding({ cluster, node: config.node, mode: serviceProxy, state: this.#followed.state, network: node.mode, place: () => node.place, machine: machine || node.mode === 'machine', folder: dataDir, log });
+    node.publishBy(forwarding.hostPorts);
+    return forwarding;
   }
 
   /** Without containers there is nothing to let in to. */
@@ -119,6 +133,7 @@ export class NodeAgent {
     const pods = this.#pods?.condition();
     const network = this.#network?.condition();
     const dns = this.#dns?.condition();
+    const forwarding = this.#forwarding?.condition();
     const ingress = this.#ingress?.condition();
     const answers = { [nodeNetworkAnnotations.dns]: this.#dns?.endpoint, [nodeNetworkAnnotations.ingress]: this.#ingress?.endpoint };
     const nodeAddresses = this.#network?.node.nodeAddresses ?? config.addresses;
@@ -138,12 +153,13 @@ export class NodeAgent {
         'kubernetes.io/arch': this.#info['architecture'] ?? '',
         ...config.labels,
       },
-      annotations: { ...this.#network?.node.annotations, ...Object.fromEntries(Object.entries(answers).filter((entry): entry is [string, string] => entry[1] !== undefined)) },
+      annotations: { ...this.#network?.node.annotations, ...this.#forwarding?.annotations(), ...Object.fromEntries(Object.entries(answers).filter((entry): entry is [string, string] => entry[1] !== undefined)) },
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),
         ...(pods === undefined ? [] : [pods]),
         ...(network === undefined ? [] : [network]),
+        ...(forwarding === undefined ? [] : [forwarding]),
         ...(dns === undefined ? [] : [dns]),
         ...(ingress === undefined ? [] : [ingress]),
         { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the node agent is well' },

@@ -19,8 +19,8 @@ export interface PublishedPort extends HostPort {
 export interface HostPorts {
   /** All host ports of a pod in place of those it had; in effect when it resolves. Rejects when they cannot be published, with the reason. */
   publish(podUid: string, ports: readonly HostPort[]): Promise<void>;
-  /** The pod is gone; also when it had none. */
+  /** The pod is gone; also when it had none. Never rejects: it is tried until it is done. */
   release(podUid: string): Promise<void>;
-  /** The pods there are, told once after the start: ports of any other are taken back. */
+  /** The pods there are, told once after the start: ports of any other are taken back, soon. */
   keepOnly(podUids: readonly string[]): Promise<void>;
 }

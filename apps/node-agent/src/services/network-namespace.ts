@@ -5,6 +5,9 @@ export interface NetworkNamespace {
   readonly path: string | undefined;
 }
 
+/** The agent's own. */
+export const machineNamespace: NetworkNamespace = { path: undefined };
+
 /** A program and its arguments as they run in a namespace. */
 export const commandIn = ({ path }: NetworkNamespace, program: string, args: readonly string[]): readonly [program: string, args: readonly string[]] =>
   path === undefined ? [program, args] : ['nsenter', [`--net=${path}`, '--', program, ...args]];

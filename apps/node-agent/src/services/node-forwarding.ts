@@ -6,7 +6,7 @@ import { HealthChecks } from './health-checks.ts';
 import type { HostPorts } from './host-ports.ts';
 import { AnnouncedAddresses } from './load-balancer/announced-addresses.ts';
 import { LoadBalancers } from './load-balancer/load-balancers.ts';
-import type { NetworkNamespace } from './network-namespace.ts';
+import { machineNamespace, type NetworkNamespace } from './network-namespace.ts';
 import { noHostPorts } from './no-host-ports.ts';
 import { ServiceProxy, type ProxyMode } from './service-proxy.ts';
 
@@ -25,7 +25,8 @@ export interface NodeForwardingOptions {
   readonly log: Logger;
 }
 
-const machineNamespace: NetworkNamespace = { path: undefined };
+/** Of the node's proxy, and of the machine's. */
+export const proxyNames = ['services', 'machine-services'] as const;
 
 /** All forwarding that one agent keeps: the Services and host ports of its node, and, on one agent of each machine, the Services of the machine itself and of its load balancer addresses. */
 export class NodeForwarding {
@@ -42,7 +43,7 @@ export class NodeForwarding {
     const nodesHere = (): ReadonlySet<string> => nodesOfMachine(state, node);
     // Load balancers outside know machines, so machines tell them where endpoints are.
     const onMachine = { namespace: () => machineNamespace, localNodes: nodesHere, onTable: ({ healthChecks }: { healthChecks: Parameters<HealthChecks['serve']>[0] }) => this.#health.serve(healthChecks) };
-    const proxy = (name: string, where: Pick<ConstructorParameters<typeof ServiceProxy>[0], 'namespace' | 'localNodes' | 'onTable'>): ServiceProxy[] =>
+    const proxy = (name: (typeof proxyNames)[number], where: Pick<ConstructorParameters<typeof ServiceProxy>[0], 'namespace' | 'localNodes' | 'onTable'>): ServiceProxy[] =>
       mode === 'off' ? [] : [new ServiceProxy({ cluster, mode, state, folder, name, log, ...where })];
     const ofNode = network === 'docker' ? [] : proxy('services', network === 'machine' ? onMachine : { namespace: place, localNodes: () => new Set([node]) });
     this.#proxies = [...ofNode, ...(machine && network !== 'machine' ? proxy('machine-services', onMachine) : [])];

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ServiceSpec } from '@roundsman/api';
 import type { NetworkState } from '@roundsman/network';
 import { eventually } from '@roundsman/testkit';
+import { forwardingTable } from './forwarding/forwarding-table.ts';
+import type { ForwardingTable } from './forwarding/table.ts';
 import { ServiceProxy } from './service-proxy.ts';
 import { PacketLab, whenPackets, type Peer } from './testing/packet-lab.ts';
 import { emptyState, endpoint, service, slice, slicesResource } from './testing/objects.ts';
@@ -28,15 +30,17 @@ whenPackets(describe)('packets to Services', () => {
     let proxy: ServiceProxy;
     let folder: string;
     let pod: Peer;
+    let inEffect: ForwardingTable | undefined;
 
     const start = (): ServiceProxy => {
-      const made = new ServiceProxy({ cluster: `lab-${lab.node}`, mode, state, folder, name: 'services', log, namespace: () => ({ path: lab.path }), localNodes: () => new Set(['here']) });
+      const made = new ServiceProxy({ cluster: `lab-${lab.node}`, mode, state, folder, name: 'services', log, namespace: () => ({ path: lab.path }), localNodes: () => new Set(['here']), onTable: (table) => (inEffect = table) });
+      inEffect = undefined;
       made.start();
       return made;
     };
     /** All that was told is in effect. */
     const settled = async (): Promise<void> => {
-      await proxy.keepOnly(['pod-with-port']);
+      await eventually(() => expect(inEffect).toEqual(forwardingTable(state, new Set(['here']))));
       expect(proxy.status).toEqual({ by: mode, problem: undefined });
     };
     const serve = async (name: string, spec: Partial<ServiceSpec>, pods: readonly PodNumber[] = all, balancers: readonly string[] = []): Promise<void> => {
@@ -181,6 +185,7 @@ whenPackets(describe)('packets to Services', () => {
       expect(await pod.say('long')).toBe(kept);
       expect(tally(await lab.outside.ask('tcp', '192.0.2.1', 8_090))).toEqual({ p2: 1 });
       proxy = start();
+      await proxy.keepOnly(['pod-with-port']);
       await settled();
       expect(await pod.say('long')).toBe(kept);
       expect(await pod.ask('tcp', '10.96.0.12', 80, 5)).toEqual(Array(5).fill(kept));

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { NetworkState } from '@roundsman/network';
 import type { Logger } from 'pino';
 import type { Forwarder } from './forwarder.ts';
@@ -45,6 +44,8 @@ const steering: ReadonlySet<string> = new Set(['network', 'services', 'endpoints
 export class ServiceProxy implements HostPorts {
   readonly #options: ServiceProxyOptions;
   readonly #hostPorts = new Map<string, readonly HostPort[]>();
+  /** Pods of which a predecessor's host ports are kept; undefined: of all, as it is not known yet which there are. */
+  #there: ReadonlySet<string> | undefined;
   readonly #waiting = new Set<{ readonly resolve: () => void; readonly reject: (error: unknown) => void }>();
   #forwarder: Forwarder | undefined;
   #place: string | undefined;
@@ -95,14 +96,15 @@ export class ServiceProxy implements HostPorts {
   }
 
   release(podUid: string): Promise<void> {
-    return this.publish(podUid, []);
+    // What cannot be taken back now is tried again: the pod need not wait for it.
+    return this.publish(podUid, []).catch(() => undefined);
   }
 
-  async keepOnly(podUids: readonly string[]): Promise<void> {
-    // What a predecessor published is known then.
-    await this.#effective();
-    const kept = new Set(podUids);
-    await Promise.all([...this.#hostPorts.keys()].filter((uid) => !kept.has(uid)).map((uid) => this.release(uid)));
+  keepOnly(podUids: readonly string[]): Promise<void> {
+    this.#there = new Set(podUids);
+    for (const uid of this.#hostPorts.keys()) if (!this.#there.has(uid)) this.#hostPorts.delete(uid);
+    this.wake();
+    return Promise.resolve();
   }
 
   /** Something has changed, perhaps the namespace. */
@@ -171,9 +173,8 @@ export class ServiceProxy implements HostPorts {
     const place = await identityOf(namespace);
     if (this.#forwarder !== undefined && this.#place === place) return this.#forwarder;
     const forwarder = await this.#chosen(namespace);
-    // What a predecessor published stays until it is known which pods there are.
     const told = new Set(this.#hostPorts.keys());
-    for (const { podUid, ...port } of await forwarder.hostPorts()) if (!told.has(podUid)) this.#hostPorts.set(podUid, [...(this.#hostPorts.get(podUid) ?? []), port]);
+    for (const { podUid, ...port } of await forwarder.hostPorts()) if (!told.has(podUid) && this.#there?.has(podUid) !== false) this.#hostPorts.set(podUid, [...(this.#hostPorts.get(podUid) ?? []), port]);
     this.#forwarder = forwarder;
     this.#place = place;
     return forwarder;
@@ -182,7 +183,7 @@ export class ServiceProxy implements HostPorts {
   async #chosen(namespace: NetworkNamespace): Promise<Forwarder> {
     const { cluster, mode, folder, name, log } = this.#options;
     const inKernel = new NftablesProxy(cluster, namespace, log);
-    const inUserSpace = new UserspaceProxy({ namespace, socket: join(folder, `${name}.sock`), logFile: join(folder, `${name}.log`), log });
+    const inUserSpace = new UserspaceProxy({ namespace, folder, name, log });
     // Of an agent before this one, which may have had another mode or fewer rights.
     const leave = (other: Forwarder): Promise<void> => other.remove().catch(() => undefined);
     const problem = mode === 'userspace' ? undefined : await inKernel.probe().then(() => undefined, (error: unknown) => error);

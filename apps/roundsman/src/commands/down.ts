@@ -5,6 +5,7 @@ import { endLeftovers } from '../leftovers.ts';
 import { holderOf, releaseHome, takeHome } from '../lock.ts';
 import { clusterOf, endPods } from '../pods.ts';
 import { alive, end } from '../processes.ts';
+import { removeServiceRules } from '../service-rules.ts';
 import { UserError } from '../user-error.ts';
 
 /** Longer than the supervisor's own bound: it stops services, then NATS and Postgres. */
@@ -27,6 +28,8 @@ export async function down(options: { readonly purge?: boolean; readonly keepPod
     if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}\nTheir containers end with: docker rm -f $(docker ps -aq --filter label=roundsman.io/cluster=${clusterOf(home)})\n`);
     const hosts = options.keepPods ? undefined : await removeHosts(home);
     if (hosts !== undefined) process.stderr.write(`roundsman: hosts of this cluster are left in ${hosts}\nTake the lines between "# BEGIN roundsman ${clusterOf(home)}" and its end out by hand.\n`);
+    const rules = options.keepPods ? undefined : await removeServiceRules(home);
+    if (rules !== undefined) process.stderr.write(`roundsman: rules of Services are left on this machine: ${rules}\nAs root they go with: nft delete table inet roundsman-${clusterOf(home)}\n`);
     if (options.purge) home.purge();
     const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
     say(`${ended}${pods.found === 0 ? '' : ` Ended ${pods.found} pod${pods.found === 1 ? '' : 's'}.`}${options.purge ? ` Removed ${home.path}.` : ''}`);

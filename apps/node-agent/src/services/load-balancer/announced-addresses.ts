@@ -6,8 +6,10 @@ import { commandIn, environment, type NetworkNamespace } from '../network-namesp
 
 const run = promisify(execFile);
 
-interface Listed {
-  readonly addr_info?: readonly { readonly local: string; readonly label?: string; readonly prefixlen: number }[];
+interface Address {
+  readonly local: string;
+  readonly label?: string;
+  readonly prefixlen: number;
 }
 
 /**
@@ -23,7 +25,7 @@ export class AnnouncedAddresses {
 
   constructor(cluster: string, namespace: NetworkNamespace, log: Pick<Logger, 'warn'>) {
     this.#namespace = namespace;
-    this.#label = `lo:rm${createHash('sha256').update(cluster).digest('hex').slice(0, 8)}`;
+    this.#label = labelOf(cluster);
     this.#log = log;
   }
 
@@ -46,11 +48,7 @@ export class AnnouncedAddresses {
   }
 
   async #change(wanted: readonly string[], inPool: (address: string) => boolean): Promise<void> {
-    const listed = JSON.parse(await this.#run('ip', ['-j', 'address', 'show', 'dev', 'lo'])) as Listed[];
-    const there = listed
-      .flatMap(({ addr_info = [] }) => addr_info)
-      .filter(({ local, label, prefixlen }) => label === this.#label || (local?.includes(':') && prefixlen === 128 && inPool(local)))
-      .map(({ local }) => local);
+    const there = (await addressesOn(this.#namespace)).filter(({ local, label, prefixlen }) => label === this.#label || (local?.includes(':') && prefixlen === 128 && inPool(local))).map(({ local }) => local);
     for (const address of there) if (!wanted.includes(address)) await this.#run('ip', ['address', 'del', hostRange(address), 'dev', 'lo']);
     for (const address of wanted) {
       if (there.includes(address)) continue;
@@ -66,11 +64,28 @@ export class AnnouncedAddresses {
     for (const device of new Set(routes.flatMap(({ dev }) => dev ?? []))) await this.#run('arping', ['-U', '-c', '1', '-w', '1', '-I', device, address]).catch(() => undefined);
   }
 
-  async #run(program: string, args: readonly string[]): Promise<string> {
-    const [command, all] = commandIn(this.#namespace, program, args);
-    const { stdout } = await run(command, [...all], { env: environment() });
-    return stdout;
+  #run(program: string, args: readonly string[]): Promise<string> {
+    return runIn(this.#namespace, program, args);
   }
+}
+
+/** All of the cluster's, when it is gone for good. (Those of IPv6 bear no label: an administrator finds them by `ip -6 address show dev lo`.) */
+export async function removeAnnounced(cluster: string, namespace: NetworkNamespace): Promise<void> {
+  const label = labelOf(cluster);
+  for (const { local, label: of } of await addressesOn(namespace)) if (of === label) await runIn(namespace, 'ip', ['address', 'del', hostRange(local), 'dev', 'lo']);
+}
+
+const labelOf = (cluster: string): string => `lo:rm${createHash('sha256').update(cluster).digest('hex').slice(0, 8)}`;
+
+async function addressesOn(namespace: NetworkNamespace): Promise<readonly Address[]> {
+  const listed = JSON.parse(await runIn(namespace, 'ip', ['-j', 'address', 'show', 'dev', 'lo'])) as { readonly addr_info?: readonly Address[] }[];
+  return listed.flatMap(({ addr_info = [] }) => addr_info);
+}
+
+async function runIn(namespace: NetworkNamespace, program: string, args: readonly string[]): Promise<string> {
+  const [command, all] = commandIn(namespace, program, args);
+  const { stdout } = await run(command, [...all], { env: environment() });
+  return stdout;
 }
 
 const hostRange = (address: string): string => `${address}/${address.includes(':') ? 128 : 32}`;

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
@@ -16,27 +19,29 @@ const program = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './main.
 
 export interface UserspaceOptions {
   readonly namespace: NetworkNamespace;
-  /** Its control socket and its log; at most 100 characters. */
-  readonly socket: string;
-  readonly logFile: string;
+  /** Of the agent: its control socket and its log lie there, `<name>.sock` and `<name>.log`. */
+  readonly folder: string;
+  readonly name: string;
   readonly log: Pick<Logger, 'info' | 'warn'>;
 }
 
 /** The agent's side of the forwarder in user space: finds it or starts it, tells it what to serve. */
 export class UserspaceProxy implements Forwarder {
   readonly #options: UserspaceOptions;
+  readonly #socket: string;
   #told: { readonly table: ForwardingTable; readonly hostPorts: readonly PublishedPort[] } | undefined;
   readonly #madeLocal = new Set<string>();
 
   constructor(options: UserspaceOptions) {
     this.#options = options;
+    this.#socket = socketIn(options.folder, options.name);
   }
 
   async apply(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Promise<readonly string[]> {
     await this.#ensure();
     await this.#makeLocal(table.clusterIpCidrs);
     this.#told = { table, hostPorts };
-    const { untaken } = await ask(this.#options.socket, { do: 'serve', table, hostPorts, madeLocal: [...this.#madeLocal] });
+    const { untaken } = await ask(this.#socket, { do: 'serve', table, hostPorts, madeLocal: [...this.#madeLocal] });
     const unspoken = table.ports.filter(({ protocol: spoken }) => spoken === 'SCTP').map(({ key }) => `${key}: SCTP cannot be forwarded in user space`);
     return [...problemsOf(untaken, table), ...unspoken];
   }
@@ -53,7 +58,7 @@ export class UserspaceProxy implements Forwarder {
   }
 
   async remove(): Promise<void> {
-    const report = await ask(this.#options.socket, { do: 'end' }).catch(() => undefined);
+    const report = await ask(this.#socket, { do: 'end' }).catch(() => undefined);
     for (const range of new Set([...(report?.madeLocal ?? []), ...this.#madeLocal])) await unmakeLocal(this.#options.namespace, range).catch(() => undefined);
     this.#madeLocal.clear();
   }
@@ -61,9 +66,10 @@ export class UserspaceProxy implements Forwarder {
   /** One that runs in another namespace (the node's was made anew) or is of another version makes room. */
   async #ensure(): Promise<void> {
     if ((await this.#found()) !== undefined) return;
-    await ask(this.#options.socket, { do: 'end' }).catch(() => undefined);
-    const { namespace, socket, logFile } = this.#options;
-    const [command, args] = commandIn(namespace, process.execPath, ['--disable-warning=ExperimentalWarning', program, socket]);
+    await ask(this.#socket, { do: 'end' }).catch(() => undefined);
+    const { namespace, folder, name } = this.#options;
+    const logFile = join(folder, `${name}.log`);
+    const [command, args] = commandIn(namespace, process.execPath, ['--disable-warning=ExperimentalWarning', program, this.#socket]);
     const output = openSync(logFile, 'a', 0o600);
     const child = spawn(command, args, { detached: true, stdio: ['ignore', output, output], env: {} });
     closeSync(output);
@@ -77,7 +83,7 @@ export class UserspaceProxy implements Forwarder {
   }
 
   async #found(): Promise<Report | undefined> {
-    const report = await ask(this.#options.socket, { do: 'look' }).catch(() => undefined);
+    const report = await ask(this.#socket, { do: 'look' }).catch(() => undefined);
     return report?.protocol === protocol && report.namespace === (await identityOf(this.#options.namespace)) ? report : undefined;
   }
 
@@ -92,6 +98,12 @@ export class UserspaceProxy implements Forwarder {
       }
     }
   }
+}
+
+/** A path that the kernel takes: a folder may be too long for it. */
+function socketIn(folder: string, name: string): string {
+  const path = join(folder, `${name}.sock`);
+  return path.length <= 100 ? path : join(tmpdir(), `roundsman-${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sock`);
 }
 
 function problemsOf(untaken: readonly Untaken[], { clusterIpCidrs, ports }: ForwardingTable): string[] {
