@@ -6,7 +6,7 @@ import {
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import { controllerOf } from './owner.ts';
-import { serviceKeyOf } from './services/slice-labels.ts';
+import { serviceKeyOf } from './services/labels.ts';
 
 /** What the controllers read: every stored kind. Kept by the standby too, so that it can take over at once. Objects in it are shared: never change them. */
 export class Caches {

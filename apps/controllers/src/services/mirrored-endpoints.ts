@@ -1,10 +1,9 @@
 import type { EndpointAddress, Endpoints, KubeObject } from '@roundsman/api';
 import { byKey, keysOf, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
-import { endpointsManagedByLabel } from './endpoints-controller.ts';
-import { isIPv6 } from './service-pods.ts';
-import type { SliceGroup } from './slice-groups.ts';
-import { managedByLabel, serviceKeyOf, triggerTimeAnnotation } from './slice-labels.ts';
-import { SliceWriter } from './slice-writer.ts';
+import { isIPv6 } from './pods/service-pods.ts';
+import type { SliceGroup } from './slices/slice-groups.ts';
+import { endpointsManagedByLabel, managedByLabel, serviceKeyOf, triggerTimeAnnotation } from './labels.ts';
+import { SliceWriter } from './slices/slice-writer.ts';
 
 const managedBy = 'endpointslicemirroring-controller.k8s.io';
 const skipLabel = 'endpointslice.kubernetes.io/skip-mirror';

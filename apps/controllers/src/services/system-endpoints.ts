@@ -3,11 +3,10 @@ import { nodeNetworkAnnotations, systemServices, type EndpointSubset, type Node,
 import { byKey, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { readiness } from '../nodes/taints.ts';
 import { controllerReference } from '../owner.ts';
-import { endpointsManagedByLabel } from './endpoints-controller.ts';
-import { isIPv6 } from './service-pods.ts';
-import { managedByLabel, serviceKeyOf } from './slice-labels.ts';
-import type { SliceContent } from './slice-plan.ts';
-import { SliceWriter } from './slice-writer.ts';
+import { isIPv6 } from './pods/service-pods.ts';
+import { endpointsManagedByLabel, managedByLabel, serviceKeyOf } from './labels.ts';
+import type { SliceContent } from './slices/slice-plan.ts';
+import { SliceWriter } from './slices/slice-writer.ts';
 
 const managedBy = 'system-endpoints.roundsman.io';
 const { namespace } = systemServices;

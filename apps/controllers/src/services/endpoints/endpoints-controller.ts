@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoints, KubeObject, Service } from '@roundsman/api';
-import { byKey, keysOf, objectKey, onChange, type Deps, type LoopDefinition } from '../loop.ts';
-import { isNamespaceEnding } from '../workloads/pods.ts';
-import { endpointWakes, podsOf } from './concerned-services.ts';
-import { isServedByPods } from './service-pods.ts';
-import { labelsOf, triggerTimeAnnotation } from './slice-labels.ts';
+import { byKey, keysOf, objectKey, onChange, type Deps, type LoopDefinition } from '../../loop.ts';
+import { isNamespaceEnding } from '../../workloads/pods.ts';
+import { endpointWakes, podsOf } from '../pods/concerned-services.ts';
+import { isServedByPods } from '../pods/service-pods.ts';
+import { endpointsManagedByLabel, labelsOf, triggerTimeAnnotation } from '../labels.ts';
 import { subsetsOf } from './subsets.ts';
-import { TriggerTimes } from './trigger-times.ts';
+import { TriggerTimes } from '../pods/trigger-times.ts';
 
-/** Names who keeps an Endpoints object: a person's has none. */
-export const endpointsManagedByLabel = 'endpoints.kubernetes.io/managed-by';
 const managedBy = 'endpoint-controller';
 const overCapacity = 'endpoints.kubernetes.io/over-capacity';
 

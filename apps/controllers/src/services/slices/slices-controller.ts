@@ -1,10 +1,10 @@
-import { byKey, keysOf, onChange, type Deps, type LoopDefinition } from '../loop.ts';
-import { endpointWakes, podsOf } from './concerned-services.ts';
-import { isServedByPods } from './service-pods.ts';
+import { byKey, keysOf, onChange, type Deps, type LoopDefinition } from '../../loop.ts';
+import { endpointWakes, podsOf } from '../pods/concerned-services.ts';
+import { isServedByPods } from '../pods/service-pods.ts';
 import { sliceGroupsOf } from './slice-groups.ts';
-import { labelsOf, managedByLabel, serviceKeyOf, triggerTimeAnnotation } from './slice-labels.ts';
+import { labelsOf, managedByLabel, serviceKeyOf, triggerTimeAnnotation } from '../labels.ts';
 import { SliceWriter } from './slice-writer.ts';
-import { TriggerTimes } from './trigger-times.ts';
+import { TriggerTimes } from '../pods/trigger-times.ts';
 
 const managedBy = 'endpointslice-controller.k8s.io';
 

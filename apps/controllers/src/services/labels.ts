@@ -1,10 +1,12 @@
 import type { EndpointSlice, Service } from '@roundsman/api';
-import { isHeadless } from './service-pods.ts';
+import { isHeadless } from './pods/service-pods.ts';
 
 /** Names the service that a slice belongs to. */
 export const serviceNameLabel = 'kubernetes.io/service-name';
 /** Names who keeps a slice: the others leave it alone. */
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
+/** On Endpoints: names who keeps them; a person's have none. */
+export const endpointsManagedByLabel = 'endpoints.kubernetes.io/managed-by';
 export const headlessLabel = 'service.kubernetes.io/headless';
 /** Since when what a slice tells was so: from then on nodes should have acted on it. */
 export const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time';

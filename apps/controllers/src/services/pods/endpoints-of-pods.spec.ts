@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Node, Pod, Service } from '@roundsman/api';
-import { sliceGroupsOf } from './slice-groups.ts';
-import { addressLimit, subsetsOf } from './subsets.ts';
+import { sliceGroupsOf } from '../slices/slice-groups.ts';
+import { addressLimit, subsetsOf } from '../endpoints/subsets.ts';
 import { TriggerTimes } from './trigger-times.ts';
 
 const service = (spec: object = {}): Service =>

@@ -1,5 +1,5 @@
-import { isPodEnded, isPodReady, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
-import { readiness } from '../nodes/taints.ts';
+import { isPodReady, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
+import { readiness } from '../../nodes/taints.ts';
 
 export type NodeOf = (name: string) => Node | undefined;
 
@@ -57,6 +57,3 @@ export function placeOf(service: Service, pod: Pod): Pick<Endpoint, 'hostname' |
 }
 
 export const zoneOf = (node: Node | undefined): string | undefined => node?.metadata.labels?.[zoneLabel];
-
-/** It can have traffic at all. */
-export const hasEnded = isPodEnded;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isPodEnded, isPodReady, type Node, type Pod, type Service } from '@roundsman/api';
 import type { Seen } from '@roundsman/reconcile';
-import type { Caches } from '../caches.ts';
-import { objectKey, onChange, onOwnChange, type Wake } from '../loop.ts';
-import { readiness } from '../nodes/taints.ts';
+import type { Caches } from '../../caches.ts';
+import { objectKey, onChange, onOwnChange, type Wake } from '../../loop.ts';
+import { readiness } from '../../nodes/taints.ts';
 import { isServedByPods, selectsPod, zoneOf } from './service-pods.ts';
 
 /** What endpoints tell of a pod. */

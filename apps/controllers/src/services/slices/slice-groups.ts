@@ -1,5 +1,5 @@
-import type { Endpoint, EndpointPort, EndpointSlice, Pod, Service } from '@roundsman/api';
-import { addressOf, hasEnded, isServing, placeOf, targetPortOf, zoneOf, type NodeOf } from './service-pods.ts';
+import { isPodEnded, type Endpoint, type EndpointPort, type EndpointSlice, type Pod, type Service } from '@roundsman/api';
+import { addressOf, isServing, placeOf, targetPortOf, zoneOf, type NodeOf } from '../pods/service-pods.ts';
 
 /** Endpoints that may share a slice: of one type, with the same ports. */
 export interface SliceGroup {
@@ -13,7 +13,7 @@ export function sliceGroupsOf(service: Service, pods: readonly Pod[], nodeOf: No
   return (service.spec.ipFamilies ?? ['IPv4']).flatMap((family) => {
     const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
     for (const pod of pods) {
-      const address = hasEnded(pod) ? undefined : addressOf(pod, family);
+      const address = isPodEnded(pod) ? undefined : addressOf(pod, family);
       if (address === undefined) continue;
       const ports = portsOn(service, pod);
       const key = JSON.stringify(ports);

@@ -1,5 +1,5 @@
-import type { EndpointAddress, EndpointSubset, Pod, Service } from '@roundsman/api';
-import { addressOf, hasEnded, isServing, placeOf, targetPortOf, type NodeOf } from './service-pods.ts';
+import { isPodEnded, type EndpointAddress, type EndpointSubset, type Pod, type Service } from '@roundsman/api';
+import { addressOf, isServing, placeOf, targetPortOf, type NodeOf } from '../pods/service-pods.ts';
 
 /** Addresses in one Endpoints object, as in Kubernetes. */
 export const addressLimit = 1000;
@@ -15,7 +15,7 @@ export function subsetsOf(service: Service, pods: readonly Pod[], nodeOf: NodeOf
   const tolerant = service.spec.publishNotReadyAddresses === true;
   const family = service.spec.ipFamilies?.[0] ?? 'IPv4';
   const seen = pods.flatMap((pod): (Told & { pod: Pod })[] => {
-    const ip = hasEnded(pod) || (pod.metadata.deletionTimestamp !== undefined && !tolerant) ? undefined : addressOf(pod, family);
+    const ip = isPodEnded(pod) || (pod.metadata.deletionTimestamp !== undefined && !tolerant) ? undefined : addressOf(pod, family);
     return ip === undefined ? [] : [{ pod, ready: tolerant || isServing(pod, nodeOf), address: { ip, ...placeOf(service, pod) } }];
   });
   // Those that are ready go first where not all can stay.
