@@ -38,10 +38,10 @@ class Rendering {
     return { chains: this.#chains, collections: this.#collections };
   }
 
-  /** The first one keeps a key: two Services that claim the same are the control plane's mistake, not a transaction that fails. */
-  put(collection: string, key: string, data = ''): void {
+  /** The first one keeps a key: two Services (or pods) that claim the same are the control plane's mistake, not a transaction that fails. */
+  put(collection: string, key: string, data = '', comment = ''): void {
     const elements = this.#elementsOf(collection);
-    if (!elements.has(key)) elements.set(key, data);
+    if (!elements.has(key)) elements.set(key, `${comment === '' ? '' : ` comment "${comment}"`}${data === '' ? '' : ` : ${data}`}`);
   }
 
   port(port: ForwardedPort): void {
@@ -68,11 +68,10 @@ class Rendering {
   hostPort({ podUid, protocol, hostIP, hostPort, address, containerPort }: PublishedPort): void {
     const { suffix } = isIPv6(address) ? ipv6 : ipv4;
     const at = `${protocol.toLowerCase()} . ${hostPort}`;
-    const commented = ` comment "${podUid}"`;
     const target = `${address} . ${containerPort}`;
     const everywhere = hostIP === '' || hostIP === '0.0.0.0' || hostIP === '::';
-    if (everywhere) this.put(`any-host-ports${suffix}`, at + commented, target);
-    else if (isIPv6(hostIP) === isIPv6(address)) this.put(`host-ports${suffix}`, `${hostIP} . ${at}${commented}`, target);
+    if (everywhere) this.put(`any-host-ports${suffix}`, at, target, podUid);
+    else if (isIPv6(hostIP) === isIPv6(address)) this.put(`host-ports${suffix}`, `${hostIP} . ${at}`, target, podUid);
     this.put(`hairpins${suffix}`, `${address} . ${address}`);
   }
 

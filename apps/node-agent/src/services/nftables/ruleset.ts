@@ -14,7 +14,7 @@ export interface Chain {
 export interface Collection {
   readonly type: 'set' | 'map';
   readonly definition: string;
-  /** By key, with a comment perhaps (`10.0.0.1 . 80 comment "why"`); the data of a map's elements, empty for those of a set. Undefined: packets fill it, and what is in it stays. */
+  /** By key: what follows it, as ` comment "why" : 10.0.0.1 . 80` in a map, and nothing in a set. Undefined: packets fill it, and what is in it stays. */
   readonly elements: ReadonlyMap<string, string> | undefined;
 }
 
@@ -70,8 +70,8 @@ export const removal = (table: string): string => `add table ${table}\ndelete ta
 const declared = (table: string, name: string, { hook }: Chain): string => `add chain ${table} ${name}${hook === undefined ? '' : ` { ${hook} ; }`}`;
 
 function elementLines(table: string, name: string, before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
-  const gone = [...before].filter(([key, data]) => after.get(key) !== data).map(([key]) => key.split(' comment ')[0] ?? key);
-  const added = [...after].filter(([key, data]) => before.get(key) !== data).map(([key, data]) => (data === '' ? key : `${key} : ${data}`));
+  const gone = [...before].filter(([key, rest]) => after.get(key) !== rest).map(([key]) => key);
+  const added = [...after].filter(([key, rest]) => before.get(key) !== rest).map(([key, rest]) => `${key}${rest}`);
   return [...(gone.length === 0 ? [] : [`delete element ${table} ${name} { ${gone.join(', ')} }`]), ...(added.length === 0 ? [] : [`add element ${table} ${name} { ${added.join(', ')} }`])];
 }
 
