@@ -39,6 +39,7 @@ export function endpointsOf({ state, store, group, nodes, network, view, leading
     endpoint(messages.list, (request) => answer(() => reads.list(state, request))),
     endpoint(messages.changes, (request) => answer(() => reads.changes(store, request))),
     endpoint(messages.nodePods, (request, params) => answer(() => nodes.pods(node(params), request))),
+    endpoint(messages.nodeVolumes, (request, params) => answer(() => nodes.volumes(node(params), request))),
     endpoint(messages.nodeMaterials, (request, params) => answer(() => nodes.materials(node(params), request))),
     endpoint(messages.networkState, (request) => answer(() => network.page(request))),
     endpoint(messages.ingressSecrets, (request) => answer(() => network.secrets(request))),

@@ -1,4 +1,4 @@
-import { builtInNamespaces, clusterNetworkConfigMap, defaultIngressClassAnnotation, systemPriorities, systemServices, type ClusterNetwork } from '@roundsman/api';
+import { builtInNamespaces, clusterNetworkConfigMap, defaultIngressClassAnnotation, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork } from '@roundsman/api';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
 
@@ -55,10 +55,22 @@ const systemObjects = ({ dnsAddresses }: ClusterNetwork): FirstObject[] => [
 const namespaces: FirstObject[] = builtInNamespaces.map((name) => ({ resource: 'namespaces', name, object: { metadata: { name } } }));
 const priorities: FirstObject[] = Object.entries(systemPriorities).map(([name, value]) => ({ resource: 'priorityclasses.scheduling.k8s.io', name, object: { metadata: { name }, value, description: descriptions[name] } }));
 
+/** Claims that name no class get a directory on the node of the pod that uses them first. */
+const localStorage: FirstObject = {
+  resource: 'storageclasses.storage.k8s.io',
+  name: 'local',
+  object: {
+    metadata: { name: 'local', annotations: { [storageAnnotations.defaultClass]: 'true' } },
+    provisioner: provisioners.local,
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
+  },
+};
+
 /** Makes what every cluster has, where it is missing, and writes down the addresses of the cluster. */
 export async function ensureFirstObjects(state: State, network: ClusterNetwork, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {
   const write = (operation: 'create' | 'update', one: FirstObject): Promise<unknown> => submit({ operation, fieldValidation: 'Strict', dryRun: false, user: 'system:roundsman:intake', ...one });
-  const missing = [...namespaces, ...priorities, ...systemObjects(network)].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
+  const missing = [...namespaces, ...priorities, localStorage, ...systemObjects(network)].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
   const { namespace, name, key } = clusterNetworkConfigMap;
   const known = state.get('configmaps', namespace, name);
   const addresses: FirstObject = { resource: 'configmaps', namespace, name, object: { metadata: { name, namespace }, data: { [key]: JSON.stringify(network, undefined, 2) } } };

@@ -6,12 +6,14 @@ import { Term } from './leader.ts';
 import { IntakeMetrics } from './metrics.ts';
 import { limitsOf, policySettingsOf, type IntakeSettings } from './settings.ts';
 
+const notStarted = 'not started';
+
 /** Takes terms as leader as long as it runs; between them it waits as a standby. */
 export class Intake implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #context: ServiceContext<IntakeSettings>;
   readonly #store: Store;
   readonly #stopping = new AbortController();
-  #problem: string | undefined = 'not started';
+  #problem: string | undefined = notStarted;
   #running: Promise<void> = Promise.resolve();
   readonly #ledOnce = Promise.withResolvers<void>();
 
@@ -67,7 +69,11 @@ export class Intake implements OnApplicationBootstrap, OnApplicationShutdown {
       } catch (error) {
         await leadership.release();
         // At the start whoever set it is there to read it; later another one may lead.
-        if (error instanceof SettingsError) this.#ledOnce.reject(error);
+        if (error instanceof SettingsError && this.#problem === notStarted) {
+          await this.#store.close();
+          this.#ledOnce.reject(error);
+          return;
+        }
         this.#note(`cannot lead: ${(error as Error).message}`);
         await new Promise((resolve) => setTimeout(resolve, 500));
       }

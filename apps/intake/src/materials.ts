@@ -1,16 +1,26 @@
-import { valueAt, type KubeObject } from '@roundsman/api';
+import { claimsOf, valueAt, type KubeObject, type Pod } from '@roundsman/api';
 
 /** The objects whose content a pod needs on its node. */
 export interface Materials {
   readonly configMaps: KubeObject[];
   readonly secrets: KubeObject[];
+  readonly persistentVolumeClaims: KubeObject[];
+  readonly persistentVolumes: KubeObject[];
 }
+
+/** What of its own namespace a pod may refer to. */
+type Own = 'configmaps' | 'secrets' | 'persistentvolumeclaims';
+/** A volume, by its name, and other objects by theirs. */
+type Get = (resource: Own | 'persistentvolumes', name: string) => KubeObject | undefined;
 
 type Part = Record<string, unknown>;
 const parts = (value: unknown): Part[] => (Array.isArray(value) ? (value as Part[]) : []);
 
-/** The ConfigMaps and Secrets of its own namespace that a pod refers to and that exist: variables, volumes, credentials of registries. */
-export function materialsOf(pod: KubeObject, get: (resource: 'configmaps' | 'secrets', name: string) => KubeObject | undefined): Materials {
+/**
+ * What a pod refers to and exists: ConfigMaps and Secrets of its own namespace (variables, volumes, credentials of registries), claims, and the
+ * volumes that are bound to these.
+ */
+export function materialsOf(pod: KubeObject, get: Get): Materials {
   const names = { configmaps: new Set<string>(), secrets: new Set<string>() };
   const refer = (resource: 'configmaps' | 'secrets', name: unknown): void => {
     if (typeof name === 'string' && name !== '') names[resource].add(name);
@@ -36,5 +46,14 @@ export function materialsOf(pod: KubeObject, get: (resource: 'configmaps' | 'sec
   }
   for (const secret of parts(spec['imagePullSecrets'])) refer('secrets', secret['name']);
   const found = (resource: 'configmaps' | 'secrets'): KubeObject[] => [...names[resource]].flatMap((name) => get(resource, name) ?? []);
-  return { configMaps: found('configmaps'), secrets: found('secrets') };
+  const persistentVolumeClaims = claimsOf(pod as Pod).flatMap((name) => get('persistentvolumeclaims', name) ?? []);
+  const persistentVolumes = persistentVolumeClaims.flatMap((claim) => volumeOf(claim, get) ?? []);
+  return { configMaps: found('configmaps'), secrets: found('secrets'), persistentVolumeClaims, persistentVolumes };
+}
+
+/** Only when it is this very claim's: others are none of the pod's business. */
+function volumeOf(claim: KubeObject, get: Get): KubeObject | undefined {
+  const name = valueAt(claim, 'spec', 'volumeName');
+  const volume = typeof name === 'string' && name !== '' ? get('persistentvolumes', name) : undefined;
+  return valueAt(volume, 'spec', 'claimRef', 'uid') === claim.metadata.uid ? volume : undefined;
 }

@@ -2,6 +2,7 @@ import type { KubeObject } from '@roundsman/api';
 import { messages, type Bus, type Change } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import { ownPod } from './admission/from-node.ts';
+import { isToRemove, removerOf } from './admission/volume-removal.ts';
 import { materialsOf, type Materials } from './materials.ts';
 import { nameKey, pageOf } from './pages.ts';
 import type { State } from './state.ts';
@@ -30,6 +31,7 @@ export class Nodes {
   /** Tells every committed change of a bound pod to its node. */
   committed(changes: readonly Change[]): void {
     for (const change of changes) {
+      if (change.resource === 'persistentvolumes') this.#tellRemover(change);
       const node = change.resource === 'pods' ? nodeOf(change.object as { spec?: unknown }) : undefined;
       if (node === undefined) continue;
       const { type, version, object } = change;
@@ -43,6 +45,16 @@ export class Nodes {
     }
   }
 
+  #tellRemover({ type, name, object }: Change): void {
+    const node = removerOf(object as unknown as KubeObject);
+    if (type === 'DELETED' || node === undefined) return;
+    try {
+      this.#bus.publish(messages.nodeVolume, { node }, { name });
+    } catch (error) {
+      this.#log.error({ err: error, node, volume: name }, 'a volume that goes could not be announced to its node, which asks from time to time');
+    }
+  }
+
   pods(node: string, { seen, after }: { readonly seen?: number | undefined; readonly after?: string | undefined }): { version: number; pods?: KubeObject[]; next?: string } {
     const version = this.#told.get(node) ?? this.#begun;
     if (after === undefined && seen === version) return { version };
@@ -53,10 +65,16 @@ export class Nodes {
   materials(node: string, asked: PodRequest): Materials & { next?: string } {
     const state = this.#state;
     const pod = ownPod(node, asked, { admitted: (resource, namespace, name) => state.get(resource, namespace, name) });
-    const { configMaps, secrets } = materialsOf(pod, (resource, name) => state.get(resource, asked.namespace, name));
-    const all = [...configMaps.map((object) => ({ part: 'configMaps', object })), ...secrets.map((object) => ({ part: 'secrets', object }))];
+    const found = materialsOf(pod, (resource, name) => state.get(resource, resource === 'persistentvolumes' ? undefined : asked.namespace, name));
+    const all = Object.entries(found as unknown as Record<string, KubeObject[]>).flatMap(([part, objects]) => objects.map((object) => ({ part, object })));
     const { items, ...more } = pageOf(all, ({ part, object }) => `${part}/${object.metadata.name}`, asked);
     const only = (part: keyof Materials): KubeObject[] => items.filter((item) => item.part === part).map(({ object }) => object);
-    return { configMaps: only('configMaps'), secrets: only('secrets'), ...more };
+    return { configMaps: only('configMaps'), secrets: only('secrets'), persistentVolumeClaims: only('persistentVolumeClaims'), persistentVolumes: only('persistentVolumes'), ...more };
+  }
+
+  /** The volumes that go and whose directories the node is to remove. */
+  volumes(node: string, asked: { readonly after?: string | undefined }): { volumes: KubeObject[]; next?: string } {
+    const { items: volumes, ...more } = pageOf(this.#state.list('persistentvolumes').filter((volume) => isToRemove(volume, node)), nameKey, asked);
+    return { volumes, ...more };
   }
 }

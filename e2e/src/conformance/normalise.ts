@@ -44,8 +44,8 @@ export function normalise(text: string): string {
     .join('\n');
 }
 
-/** What kubectl does at once, and tells in any order. */
-const concurrent = /^evicting pod /;
+/** What kubectl does at once, or takes from a map, and tells in any order. */
+const concurrent = /^(evicting pod|Warning: key) /;
 
 /** The line that stands at `index` when its run of such lines is sorted. */
 function inOrder(lines: readonly string[], index: number): string {

@@ -14,12 +14,13 @@ import { completeIngress } from './ingress-class.ts';
 import { admitted, timestamp, unchanged, type Admitted, type AdmissionView, type WriteRequest } from './outcome.ts';
 import { completePod } from './pods.ts';
 import { onlyOneDefault } from './priority-classes.ts';
+import { completeClaim, completeVolume } from './storage.ts';
 
 type Body = Record<string, unknown>;
 /** Text that says something; anything else counts as not given. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 /** What objects get from others, or may not be beside them. They may change the object. */
-const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, services: completeService, 'ingresses.networking.k8s.io': completeIngress, 'dnses.roundsman.io': checkHost, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
+const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, persistentvolumes: completeVolume, persistentvolumeclaims: completeClaim, services: completeService, 'ingresses.networking.k8s.io': completeIngress, 'dnses.roundsman.io': checkHost, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
 
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { agentUser } from '../users.ts';
 import { admit } from './admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
+import { volumeRemoved } from './volume-removal.ts';
 
 /** What the agent of a node asks to be written. */
 export type NodeWrite = z.output<(typeof messages.nodeWrite)['request']>;
@@ -18,6 +19,7 @@ export function requestOf(node: string, asked: NodeWrite): WriteRequest {
     const metadata = (asked.event['metadata'] ?? {}) as { namespace?: string; name?: string };
     return { ...base, operation: 'update', resource: 'events', namespace: metadata.namespace ?? 'default', ...(metadata.name !== undefined && { name: metadata.name }), object: asked.event };
   }
+  if (asked.operation === 'volumeRemoved') return { ...base, operation: 'update', resource: 'persistentvolumes', namespace: undefined, name: asked.name };
   const at = { resource: 'pods', namespace: asked.namespace, name: asked.name };
   if (asked.operation === 'podGone') return { ...base, ...at, operation: 'delete', gracePeriodSeconds: 0 };
   return { ...base, ...at, operation: 'updateStatus', object: { status: asked.status } };
@@ -27,6 +29,7 @@ export function requestOf(node: string, asked: NodeWrite): WriteRequest {
 export function admitFromNode(node: string, asked: NodeWrite, view: AdmissionView): Admitted {
   const write = requestOf(node, asked);
   if (asked.operation === 'event') return admitEvent(node, write, view);
+  if (asked.operation === 'volumeRemoved') return volumeRemoved(node, asked, write, view);
   const pod = ownPod(node, asked, view);
   if (asked.operation === 'podGone') {
     if (pod.metadata.deletionTimestamp === undefined) throw conflict(pods, asked.name, 'the pod is not being deleted; only its status may be told');

@@ -1,0 +1,19 @@
+import { forbidden, notFound, storageAnnotations, storageFinalizers, type KubeObject } from '@roundsman/api';
+import { admit } from './admit.ts';
+import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
+
+const volumes = { plural: 'persistentvolumes', group: '' };
+
+/** The node that is to remove the directory of a volume that goes. */
+export const removerOf = ({ metadata }: KubeObject): string | undefined =>
+  metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(storageFinalizers.directory) === true ? metadata.annotations?.[storageAnnotations.removedBy] : undefined;
+export const isToRemove = (volume: KubeObject, node: string): boolean => removerOf(volume) === node;
+
+/** The directory is gone, says the agent whose business it was: nothing of it holds the volume back any more. */
+export function volumeRemoved(node: string, { name, uid }: { readonly name: string; readonly uid: string }, write: WriteRequest, view: AdmissionView): Admitted {
+  const volume = view.admitted('persistentvolumes', undefined, name);
+  if (volume === undefined || volume.metadata.uid !== uid) throw notFound(volumes, name);
+  if (!isToRemove(volume, node)) throw forbidden(volumes, name, `node ${JSON.stringify(node)} was not asked to remove the directory of this volume`);
+  const finalizers = (volume.metadata.finalizers ?? []).filter((one) => one !== storageFinalizers.directory);
+  return admit({ ...write, object: { ...volume, metadata: { ...volume.metadata, finalizers } } }, view);
+}
