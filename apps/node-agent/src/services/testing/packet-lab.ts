@@ -22,6 +22,25 @@ export function whenPackets<Describe extends { (name: string, body: () => void):
 
 const sh = (script: string): string => execFileSync('sh', ['-ec', script], { encoding: 'utf8', env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
 
+/** An empty network namespace. */
+export class EmptyNamespace {
+  readonly #name = `rs-${randomBytes(3).toString('hex')}`;
+  readonly path = `/run/netns/${this.#name}`;
+
+  constructor() {
+    sh(`ip netns add ${this.#name}; ip -n ${this.#name} link set lo up`);
+  }
+
+  /** What a command prints there. */
+  run(command: string): string {
+    return sh(`nsenter --net=${this.path} -- ${command}`);
+  }
+
+  stop(): void {
+    sh(`ip netns del ${this.#name}`);
+  }
+}
+
 /** A namespace with a peer in it. */
 export class Peer {
   readonly #child: ChildProcess;
