@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Bus } from '@roundsman/bus';
 import { NodeStats } from './node-stats.ts';
@@ -29,11 +30,15 @@ describe('asking the agents', () => {
     expect((await sometimes.of(['a'])).get('a')).toBe((await sometimes.of(['a'])).get('a'));
     expect(asked).toHaveLength(3);
   });
-  it('does not remember that a node was away', async () => {
+  it('does not wait again for a node that has just been silent', async () => {
     const there = new Set<string>();
-    const stats = new NodeStats(agents(there).bus, { freshMs: 60_000 });
+    const { bus, asked } = agents(there);
+    const stats = new NodeStats(bus, { freshMs: 100 });
     expect((await stats.of(['a'])).size).toBe(0);
     there.add('a');
+    expect((await stats.of(['a'])).size).toBe(0);
+    expect(asked).toHaveLength(1);
+    await sleep(110);
     expect((await stats.of(['a'])).size).toBe(1);
   });
 });

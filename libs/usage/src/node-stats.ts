@@ -13,7 +13,7 @@ export class NodeStats {
   readonly #freshMs: number;
   readonly #known = new Map<string, { readonly askedMs: number; readonly answer: Promise<Stats | undefined> }>();
 
-  /** `freshMs`: an answer serves all who ask within so long. */
+  /** `freshMs`: an answer serves all who ask within so long, and so does silence. */
   constructor(bus: Bus, { freshMs = 0 }: { readonly freshMs?: number } = {}) {
     this.#bus = bus;
     this.#freshMs = freshMs;
@@ -22,21 +22,18 @@ export class NodeStats {
   /** By node, all asked at once; without those that gave no answer. */
   async of(nodes: Iterable<string>): Promise<Map<string, Stats>> {
     const names = [...new Set(nodes)];
+    const now = performance.now();
+    for (const [name, { askedMs }] of this.#known) if (now - askedMs >= this.#freshMs) this.#known.delete(name);
     const answers = await Promise.all(names.map((name) => this.#ask(name)));
     return new Map(answers.flatMap((stats, index) => (stats === undefined ? [] : [[names[index] as string, stats] as const])));
   }
 
   #ask(node: string): Promise<Stats | undefined> {
-    const now = performance.now();
-    for (const [name, { askedMs }] of this.#known) if (now - askedMs > Math.max(this.#freshMs, timeoutMs)) this.#known.delete(name);
     const known = this.#known.get(node);
-    if (known !== undefined && known.askedMs + this.#freshMs > now) return known.answer;
-    const answer = this.#bus.request(messages.nodeStats, { node }, {}, { timeoutMs }).catch(() => {
-      // The node is away, and says so elsewhere: whoever asks next asks anew.
-      if (this.#known.get(node)?.answer === answer) this.#known.delete(node);
-      return undefined;
-    });
-    this.#known.set(node, { askedMs: now, answer });
+    if (known !== undefined) return known.answer;
+    // A node that is away says so elsewhere.
+    const answer = this.#bus.request(messages.nodeStats, { node }, {}, { timeoutMs }).catch(() => undefined);
+    this.#known.set(node, { askedMs: performance.now(), answer });
     return answer;
   }
 }

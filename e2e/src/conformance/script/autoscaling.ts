@@ -23,7 +23,6 @@ const metrics = (list: string): string => hpa('wrong', `  maxReplicas: 3\n  metr
 step('create scaled deployment', 'create deployment big --image=x --replicas=3');
 step('autoscale', 'autoscale deployment big --min=1 --max=2 --cpu-percent=60');
 step('autoscale again', 'autoscale deployment big --max=2');
-step('autoscale without max', 'autoscale deployment big --name=other');
 step('autoscale min over max', 'autoscale deployment big --min=3 --max=2 --name=other');
 step('autoscale dry', 'autoscale deployment big --max=5 --name=other --dry-run=server -o jsonpath={.apiVersion},{.spec}');
 until('get deployment big -o jsonpath={.spec.replicas}', /^2$/);
