@@ -12,7 +12,7 @@ export const settingsSchema = z.object({
   cpu: z.coerce.number().positive().optional().describe('Cores of the node; default: its share of the machine'),
   memoryMi: z.coerce.number().int().positive().optional().describe('Memory in MiB; default: its share of the machine'),
   dataDir: z.string().min(1).describe('Folder of this agent alone; must outlive a restart'),
-  natsUrl: z.string().min(1).default('nats://127.0.0.1:4222').describe('NATS for its runners'),
+  natsUrl: z.string().min(1).default('nats://127.0.0.1:4222').describe('NATS for its runners and its ingress proxy'),
   natsCaFile: z.string().optional().describe('PEM of the authority behind the certificate of NATS: runners then connect by TLS'),
   runnerEntry: z.string().default('').describe('Program of the probe-runner (its main.js); without it no runner is started'),
   runnerFlags: z.string().default('--max-semi-space-size=1,--optimize-for-size,--v8-pool-size=1,--no-memory-pool').transform(list).describe('Node flags for the runner, separated by commas'),

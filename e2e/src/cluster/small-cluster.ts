@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { agentIdentity, ingressIdentity, serviceIdentity } from '@roundsman/bus';
+import { ProcessRuntime } from '@roundsman/containers';
 import { ingressEntry } from '@roundsman/ingress';
 import { removeNetwork } from '@roundsman/node-agent';
 import { eventually, freePort, startDocker, startMachines, startNats, startPostgres, testImages, type TestDocker, type TestMachine, type TestMachines, type TestNats, type TestPostgres } from '@roundsman/testkit';
@@ -124,6 +125,7 @@ export class SmallCluster {
       ROUNDSMAN_NODE_AGENT_DATA_DIR: join(this.folder, 'nodes', name),
       ROUNDSMAN_NODE_AGENT_DOCKER: this.dockerOf(name).socket,
       ROUNDSMAN_NODE_AGENT_CLUSTER: this.id,
+      ROUNDSMAN_NODE_AGENT_NATS_URL: own === undefined ? this.nats.url : this.nats.url.replace('127.0.0.1', this.network?.uplink ?? ''),
       ROUNDSMAN_NODE_AGENT_ADDRESSES: own?.machine.address ?? this.docker.gateway,
       ROUNDSMAN_NODE_AGENT_CPU: '2',
       ROUNDSMAN_NODE_AGENT_MEMORY_MI: '2048',
@@ -219,9 +221,11 @@ export class SmallCluster {
 
   async stop(): Promise<void> {
     const running = [...this.#processes.values()].filter((process) => process.running);
-    // Agents that are asked to end take their ingress proxy with them.
-    if (this.#ingress) await Promise.all(running.filter(({ service }) => service === 'node-agent').map((process) => process.kill('SIGTERM')));
-    await Promise.all(running.filter((process) => process.running).map((process) => process.kill('SIGKILL')));
+    await Promise.all(running.map((process) => process.kill('SIGKILL')));
+    // Ingress proxies outlive agents that are killed.
+    for (const { service, env } of this.#processes.values()) {
+      if (this.#ingress && service === 'node-agent') await new ProcessRuntime(join(env['ROUNDSMAN_NODE_AGENT_DATA_DIR'] ?? '', 'containers')).stop('ingress', 0);
+    }
     process.removeListener('exit', this.#killAll);
     if (this.network === undefined) {
       await this.docker.stop();

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeRuntime } from '@roundsman/containers';
+import { eventually } from '@roundsman/testkit';
 import { pino } from 'pino';
 import { settingsSchema } from '../settings.ts';
 import { KeptProcess } from './kept-process.ts';
@@ -59,32 +60,54 @@ describe('the ingress proxy that an agent keeps', () => {
     runtime = new FakeRuntime();
     dataDir = await mkdtemp(join(tmpdir(), 'roundsman-ingress-'));
   });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+  afterEach(async () => {
+    for (const one of kept.splice(0)) await one.stop(true);
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const kept: NodeIngress[] = [];
   const ingress = async (more: Record<string, unknown> = {}): Promise<NodeIngress> => {
     const config = settingsSchema.parse({ node: 'node-1', dataDir, natsUrl: 'nats://127.0.0.1:4222', ingressEntry: '/ingress.js', ingressSeedFile: '/seed', ...more });
     const one = new NodeIngress({ config, runtime, addresses: ['10.0.0.1', 'fd00::1'], log });
+    kept.push(one);
     await one.start();
     return one;
   };
 
-  it('has free ports, the same after a restart of the agent, and tells them while it runs', async () => {
-    const first = await ingress();
-    expect(first.endpoint).toMatch(/^http=10\.0\.0\.1:(\d+),https=10\.0\.0\.1:(\d+),http=\[fd00::1\]:\1,https=\[fd00::1\]:\2$/);
-    expect(runtime.specs.get('ingress')?.env).toMatchObject({ ROUNDSMAN_INGRESS_NODE: 'node-1', ROUNDSMAN_INGRESS_BIND: '127.0.0.1,10.0.0.1,fd00::1', ROUNDSMAN_INGRESS_NATS_SEED_FILE: '/seed' });
-    expect((await ingress()).endpoint).toBe(first.endpoint);
-    runtime.end('ingress', 1);
-    expect(first.endpoint).toBeUndefined();
-    expect(first.condition()).toMatchObject({ type: 'IngressRunning', status: 'False', reason: 'IngressEnded', message: 'the ingress proxy ended with code 1' });
+  const portsOf = (): { http: number; https: number } => {
+    const { ROUNDSMAN_INGRESS_HTTP_PORT: http, ROUNDSMAN_INGRESS_HTTPS_PORT: https } = runtime.specs.get('ingress')!.env;
+    return { http: Number(http), https: Number(https) };
+  };
+  const listen = (port: number): Promise<Server> => new Promise((resolve) => {
+    const server = createServer().listen(port, () => resolve(server));
   });
 
-  it('takes others when somebody has them by now, and those that are set in any case', async () => {
+  it('is told once it listens, and no longer when it has ended', async () => {
+    const one = await ingress();
+    expect(one.endpoint).toBeUndefined();
+    expect(one.condition()).toMatchObject({ status: 'False', reason: 'IngressNotListening' });
+    const { http, https } = portsOf();
+    const proxy = await listen(http);
+    await eventually(() => expect(one.endpoint).toBe(`http=10.0.0.1:${http},https=10.0.0.1:${https},http=[fd00::1]:${http},https=[fd00::1]:${https}`));
+    expect(one.condition()).toMatchObject({ status: 'True', message: `requests are let in at ports ${http} (HTTP) and ${https} (HTTPS)` });
+    expect(runtime.specs.get('ingress')?.env).toMatchObject({ ROUNDSMAN_INGRESS_NODE: 'node-1', ROUNDSMAN_INGRESS_BIND: '127.0.0.1,10.0.0.1,fd00::1', ROUNDSMAN_INGRESS_NATS_SEED_FILE: '/seed' });
+    runtime.end('ingress', 1);
+    expect(one.endpoint).toBeUndefined();
+    expect(one.condition()).toMatchObject({ type: 'IngressRunning', status: 'False', reason: 'IngressEnded', message: 'the ingress proxy ended with code 1' });
+    await new Promise((resolve) => proxy.close(resolve));
+  });
+
+  it('has the ports that are set, else the same as before its agent was started again, else others', async () => {
     const first = await ingress();
-    const port = Number(/http=10\.0\.0\.1:(\d+)/.exec(first.endpoint ?? '')?.[1]);
+    const before = portsOf();
+    const proxy = await listen(before.http);
+    await ingress();
+    expect(portsOf()).toEqual(before);
     await first.stop(true);
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(port, resolve));
-    expect((await ingress()).endpoint).not.toContain(`http=10.0.0.1:${port},`);
-    await new Promise((resolve) => other.close(resolve));
-    expect((await ingress({ ingressHttpPort: '80', ingressHttpsPort: '443' })).endpoint).toContain('http=10.0.0.1:80,https=10.0.0.1:443');
+    await ingress();
+    expect(portsOf().http).not.toBe(before.http);
+    expect(portsOf().https).toBe(before.https);
+    await new Promise((resolve) => proxy.close(resolve));
+    await ingress({ ingressHttpPort: '80', ingressHttpsPort: '443' });
+    expect(portsOf()).toEqual({ http: 80, https: 443 });
   });
 });

@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, isIPv6, type AddressInfo } from 'node:net';
+import { connect, createServer, isIPv6, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ContainerRuntime } from '@roundsman/containers';
 import type { Logger } from 'pino';
@@ -22,12 +22,15 @@ interface Ports {
 
 const id = 'ingress';
 const loopback = '127.0.0.1';
+const checkEveryMs = 1_000;
 
 /** Keeps the ingress proxy of this node's machine. */
 export class NodeIngress {
   readonly #options: NodeIngressOptions;
   #ports: Ports | undefined;
   #process: KeptProcess | undefined;
+  #listens = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: NodeIngressOptions) {
     this.#options = options;
@@ -38,15 +41,19 @@ export class NodeIngress {
     this.#ports = await this.#choosePorts();
     this.#process = new KeptProcess(this.#kept(this.#ports), runtime, log);
     await this.#process.start();
+    await this.#check();
+    this.#timer = setInterval(() => void this.#check(), checkEveryMs).unref();
   }
 
   /** As KeptProcess. */
   async stop(ends: boolean): Promise<void> {
+    clearInterval(this.#timer);
     await this.#process?.stop(ends);
   }
 
   problem(): string | undefined {
-    return this.#process === undefined ? 'the ingress proxy was not started yet' : this.#process.problem();
+    const problem = this.#process === undefined ? 'the ingress proxy was not started yet' : this.#process.problem();
+    return problem ?? (this.#listens ? undefined : `the ingress proxy runs, but does not listen at port ${this.#ports?.http}: its log says why`);
   }
 
   /** `http=10.0.0.1:10080,https=10.0.0.1:10443`, for each address of the machine; undefined while nobody answers there. */
@@ -59,7 +66,14 @@ export class NodeIngress {
   }
 
   condition(): NodeCondition | undefined {
-    return this.#process?.condition();
+    const condition = this.#process?.condition();
+    const problem = this.problem();
+    return condition === undefined || condition.status === 'False' || problem === undefined ? condition : { ...condition, status: 'False', reason: 'IngressNotListening', message: problem };
+  }
+
+  /** A process that runs may still be waiting for the control plane, or hang. */
+  async #check(): Promise<void> {
+    this.#listens = this.#process?.problem() === undefined && (await answers(this.#ports?.http ?? 0));
   }
 
   /** Those that are set, else the same as the last time, else free ones. An ingress proxy that still runs has its own. */
@@ -100,6 +114,18 @@ export class NodeIngress {
       condition: { type: 'IngressRunning', running: 'IngressIsRunning', ended: 'IngressEnded', message: `requests are let in at ports ${http} (HTTP) and ${https} (HTTPS)` },
     };
   }
+}
+
+/** Whether somebody takes connections at this port of the machine. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: loopback, port, timeout: checkEveryMs });
+    const over = (ok: boolean): void => {
+      socket.destroy();
+      resolve(ok);
+    };
+    socket.once('connect', () => over(true)).once('error', () => over(false)).once('timeout', () => over(false));
+  });
 }
 
 /** Listens for a moment: the port it got, or undefined when somebody has it. */
