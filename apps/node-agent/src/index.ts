@@ -5,6 +5,10 @@ import { NodeAgent } from './node-agent.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 
 export { removeFromHosts } from './dns/machine-hosts/machine-hosts.ts';
+export { wiringLacks } from './network/choice.ts';
+export { dockerNetworkName } from './network/docker-network.ts';
+export { routedRanges } from './network/kernel/route-table.ts';
+export { claimedRanges } from './network/machine/claimed-ranges.ts';
 export { removeNetwork } from './network/remove-network.ts';
 export { removeForwarding } from './services/remove-forwarding.ts';
 export { runnerNameOf, type Settings } from './settings.ts';

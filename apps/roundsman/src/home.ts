@@ -3,6 +3,7 @@ import { chmodSync, existsSync, lstatSync, readFileSync, readdirSync, renameSync
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { networkChoiceSchema } from './network/ranges.ts';
 import { makeFolder } from './tools.ts';
 import { UserError } from './user-error.ts';
 
@@ -19,6 +20,8 @@ const stateSchema = z.object({
   memberOf: z.string().optional(),
   /** Where other machines reach NATS and join: `up --listen`. */
   listen: z.object({ address: z.string(), joinPort: z.number().int() }).optional(),
+  /** Addresses of the cluster, and what its pods here are wired to. */
+  network: networkChoiceSchema.extend({ mode: z.enum(['machine', 'namespace', 'docker']) }).optional(),
   /** Socket of the Docker that pods run on; absent: none. */
   docker: z.string().optional(),
   gateway: z.string(),

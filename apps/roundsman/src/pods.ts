@@ -1,4 +1,4 @@
-import { DockerPodRuntime, RuntimeProblem } from '@roundsman/containers';
+import { DockerPodRuntime, nodeSandboxUid, RuntimeProblem } from '@roundsman/containers';
 import { findDocker } from './docker.ts';
 import type { Home } from './home.ts';
 import { membershipOf } from './join/membership.ts';
@@ -14,7 +14,7 @@ export interface HomePods {
 /** Whose containers this home makes: its own cluster's, or those of the one it joined. */
 export const clusterOf = (home: Home): string => membershipOf(home)?.cluster ?? home.id;
 
-/** Ends and removes the pods of nodes that do not run (all of the home, if none are named). The cluster still wants them: they are made again when it is started again. */
+/** Ends and removes the pods, and the network namespaces, of nodes that do not run (all of the home, if none are named). The cluster still wants them: they are made again when it is started again. */
 export async function endPods(home: Home, nodes?: readonly string[]): Promise<HomePods> {
   const state = home.state();
   if (state?.docker === undefined) return { found: 0 };
@@ -29,6 +29,8 @@ export async function endPods(home: Home, nodes?: readonly string[]): Promise<Ho
       found += pods.length;
       // A few at a time: that is what a daemon does best.
       for (let at = 0; at < pods.length; at += 8) await Promise.all(pods.slice(at, at + 8).map(({ podUid }) => runtime.removePod(podUid)));
+      // The node's own network namespace, if it has one.
+      await runtime.removePod(nodeSandboxUid({ cluster, node }));
     } catch (error) {
       if (!(error instanceof RuntimeProblem)) throw error;
       return { found, problem: error.message };

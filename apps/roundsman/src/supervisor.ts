@@ -14,6 +14,8 @@ import type { Home, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
 import { KeptServer } from './kept-server.ts';
 import { logTo } from './log.ts';
+import { agentNetworkEnv, intakeNetworkEnv, networkModeFor, networkOf } from './network/home-network.ts';
+import type { NetworkChoice } from './network/ranges.ts';
 import { bringNats, type NatsBinary } from './nats-binary.ts';
 import { identities, seedFileOf, startNats, type NatsServer } from './nats-server.ts';
 import { nodeNames, runnerOf } from './nodes.ts';
@@ -34,6 +36,8 @@ export interface SuperviseOptions {
   readonly ports: { readonly gateway?: number | undefined; readonly nats?: number | undefined; readonly postgres?: number | undefined };
   /** Address under which other machines reach NATS and may join; not given: this cluster is this machine alone. */
   readonly listen?: string | undefined;
+  /** Addresses of the cluster that were asked for; others as the home has them. */
+  readonly network: Partial<NetworkChoice>;
   /** Told what is being done, for people. */
   readonly say: (text: string) => void;
   /** Something that cannot be mended ended while running. `stop` has not been called yet. */
@@ -87,6 +91,7 @@ export class Supervisor implements Supervised {
     const before = home.state();
     const docker = await findDocker(this.#options.docker);
     if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
+    const addresses = { ...(await networkOf(home, this.#options.network)), mode: networkModeFor(nodes.length) };
     // With fewer nodes than the last time: nobody looks after the pods of the others any more.
     const dropped = (before?.nodes ?? []).filter((node) => !nodes.includes(node));
     await endPods(home, dropped);
@@ -101,6 +106,7 @@ export class Supervisor implements Supervised {
       startedAt,
       nodes,
       ...('socket' in docker ? { docker: docker.socket } : {}),
+      network: addresses,
       gateway: `http://127.0.0.1:${ports['gateway']}`,
       nats: `nats://127.0.0.1:${ports['nats']}`,
       natsMonitor: `http://127.0.0.1:${ports['natsMonitor']}`,
@@ -132,7 +138,7 @@ export class Supervisor implements Supervised {
     const instances = new Map<string, string>();
     const listener = await connectBus({ servers: nats.url, identity: 'operator', seed: seeds.get('operator')!, log: this.#log });
     await listener.subscribe(messages.runnerBeat, {}, ({ payload: { runner, instance } }) => void instances.set(runner, instance));
-    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url, listen: this.#options.listen, docker: 'socket' in docker ? docker.socket : '' }), {
+    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url, listen: this.#options.listen, docker: 'socket' in docker ? docker.socket : '', network: addresses }), {
       env: process.env,
       log: this.#log,
       databaseUrl: postgres.url,
@@ -261,13 +267,13 @@ async function settle<A, B>(work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
 }
 
 /** Settings that only the composer can know. What the person set in the environment for them stays in force elsewhere. */
-function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string; listen: string | undefined; docker: string }): ServiceRun[] {
-  const { home, nodes, ports, natsUrl, docker, listen } = at;
+function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string; listen: string | undefined; docker: string; network: NonNullable<State['network']> }): ServiceRun[] {
+  const { home, nodes, ports, natsUrl, docker, listen, network } = at;
   const own = [ports['nats'], ports['natsMonitor'], ports['postgres']].flatMap((port) => [`127.0.0.1:${port}`, `[::1]:${port}`]);
   if (listen !== undefined) own.push(natsEndpoint(listen, ports));
   const policy = policyEnv(process.env, own);
   const env: Record<string, NodeJS.ProcessEnv> = {
-    intake: policy.intake,
+    intake: { ...intakeNetworkEnv(network, process.env), ...policy.intake },
     gateway: { ROUNDSMAN_GATEWAY_PORT: String(ports['gateway']), ROUNDSMAN_GATEWAY_TOKEN_FILE: home.file('token'), ROUNDSMAN_GATEWAY_TLS_FOLDER: home.file('keys', 'gateway') },
   };
   return definitions.flatMap((definition): ServiceRun[] => {
@@ -285,6 +291,7 @@ function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nod
         ROUNDSMAN_NODE_AGENT_NATS_URL: natsUrl,
         ROUNDSMAN_NODE_AGENT_DOCKER: docker,
         ROUNDSMAN_NODE_AGENT_CLUSTER: home.id,
+        ...agentNetworkEnv(network.mode, node === nodes[0], process.env),
         ROUNDSMAN_NODE_AGENT_RUNNER_ENTRY: runnerEntry,
         ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
         ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { agentIdentity, ingressIdentity, serviceIdentity } from '@roundsman/bus';
 import { ProcessRuntime } from '@roundsman/containers';
 import { ingressEntry } from '@roundsman/ingress';
-import { removeNetwork } from '@roundsman/node-agent';
+import { removeForwarding, removeNetwork } from '@roundsman/node-agent';
 import { eventually, freePort, startDocker, startMachines, startNats, startPostgres, testImages, type TestDocker, type TestMachine, type TestMachines, type TestNats, type TestPostgres } from '@roundsman/testkit';
 import { stringify } from 'yaml';
 import { kubectlPath, type Ran } from '../kubectl-cluster.ts';
@@ -229,6 +229,7 @@ export class SmallCluster {
     process.removeListener('exit', this.#killAll);
     if (this.network === undefined) {
       await this.docker.stop();
+      await removeForwarding(this.id, []);
       await removeNetwork(this.id);
     } else await this.network.stop();
     await this.nats.stop();

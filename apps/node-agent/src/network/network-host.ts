@@ -45,7 +45,7 @@ export class NetworkHost {
     const { mode, lacking } = choice;
     const found = await machineAddresses(config.addresses);
     if (mode === 'docker') return new NetworkHost(new DockerNetwork({ owner, runtime, state, machineAddresses: found.length > 0 ? found : config.addresses }), undefined, choice, true);
-    const place = mode === 'machine' ? new MachinePlace() : new NamespacePlace(runtime, owner, found.filter(isOwn));
+    const place = mode === 'machine' ? new MachinePlace(runtime, owner) : new NamespacePlace(runtime, owner, found.filter(isOwn));
     const node = new WiredNetwork({ mode, owner, runtime, state, place, machineAddresses: found, lacking, log });
     const machine = (config.machine || mode === 'machine') && lacking === undefined ? new MachineNetwork({ owner, state, machineAddresses: found, log }) : undefined;
     return new NetworkHost(node, machine, choice, true);

@@ -10,10 +10,9 @@ import { noRange, unknownYet } from './docker-network.ts';
 import { hostPortsOf, refuseTaken } from './host-ports.ts';
 import { ownedLinks } from './kernel/links.ts';
 import { routedRanges } from './kernel/route-table.ts';
-import { ipAnyhow, runSteps } from './kernel/steps.ts';
+import { here, ipAnyhow, runSteps } from './kernel/steps.ts';
 import type { NodeNetwork } from './node-network.ts';
 import { vxlanBytes } from './machine/vxlan.ts';
-import { isConnected } from './place/namespace-place.ts';
 import type { NodeAddressing, NodePlace } from './place/node-place.ts';
 import { NetworkNotReady, Readiness } from './readiness.ts';
 import { podLinkName, podLinkSteps } from './wiring/pod-link.ts';
@@ -174,15 +173,17 @@ export class WiredNetwork implements NodeNetwork {
   /** Connects sandboxes that run and are not connected (any more), and removes links of pods that are not there. */
   async #repair(): Promise<void> {
     const { runtime, owner, log } = this.#options;
+    const links = (await ownedLinks(this.#place ?? here)).filter(({ cluster, node, end }) => cluster === owner.cluster && node === owner.node && end !== 'node');
+    const connected = new Set(links.map(({ end }) => end));
     for (const [podUid, { id }] of this.#sandboxes) {
+      if (connected.has(podUid)) continue;
       const pid = (await runtime.inspect(id))?.pid;
-      if (pid === undefined || (await isConnected(pid))) continue;
+      if (pid === undefined) continue;
       log.info({ pod: podUid }, 'a pod is connected to the network again');
       await this.#wire(podUid, pid, this.#pool.of(podUid)).catch((error: unknown) => log.warn({ err: error, pod: podUid }, 'a pod cannot be connected to the network again'));
     }
-    const links = await ownedLinks(this.#place ?? { path: undefined });
-    const stale = links.filter(({ cluster, node, end }) => cluster === owner.cluster && node === owner.node && end !== 'node' && !this.#sandboxes.has(end));
-    if (stale.length > 0) await runSteps([{ in: this.#place ?? { path: undefined }, script: ipAnyhow(...stale.map(({ name }) => `link del ${name}`)) }]);
+    const stale = links.filter(({ end }) => !this.#sandboxes.has(end));
+    if (stale.length > 0) await runSteps([{ in: this.#place ?? here, script: ipAnyhow(...stale.map(({ name }) => `link del ${name}`)) }]);
   }
 
   /** Brings the node's place to what the cluster says; asked for again while it works, it works once more. */

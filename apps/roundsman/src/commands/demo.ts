@@ -28,7 +28,7 @@ export async function demo(): Promise<void> {
   const cancel = new AbortController();
   home.create();
   takeHome(home);
-  const supervisor = new Supervisor({ home, nodes, docker: 'off', ports: {}, say: (text) => process.stderr.write(`${text}\n`), onFatal: (error) => cancel.abort(error) });
+  const supervisor = new Supervisor({ home, nodes, docker: 'off', ports: {}, network: {}, say: (text) => process.stderr.write(`${text}\n`), onFatal: (error) => cancel.abort(error) });
   const onSignal = (): void => cancel.abort(new UserError('stopped', undefined, { exitCode: 130 }));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   try {

@@ -3,6 +3,7 @@ import { Home } from '../home.ts';
 import { removeHosts } from '../hosts-file.ts';
 import { endLeftovers } from '../leftovers.ts';
 import { holderOf, releaseHome, takeHome } from '../lock.ts';
+import { removePodNetwork } from '../network/leave.ts';
 import { clusterOf, endPods } from '../pods.ts';
 import { alive, end } from '../processes.ts';
 import { removeServiceRules } from '../service-rules.ts';
@@ -30,6 +31,8 @@ export async function down(options: { readonly purge?: boolean; readonly keepPod
     if (hosts !== undefined) process.stderr.write(`roundsman: hosts of this cluster are left in ${hosts}\nTake the lines between "# BEGIN roundsman ${clusterOf(home)}" and its end out by hand.\n`);
     const rules = options.keepPods ? undefined : await removeServiceRules(home);
     if (rules !== undefined) process.stderr.write(`roundsman: rules of Services are left on this machine: ${rules}\nAs root they go with: nft delete table inet roundsman-${clusterOf(home)}\n`);
+    const network = options.keepPods ? undefined : await removePodNetwork(home);
+    if (network !== undefined) process.stderr.write(`roundsman: something of the pod network is left on this machine: ${network}\n`);
     if (options.purge) home.purge();
     const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
     say(`${ended}${pods.found === 0 ? '' : ` Ended ${pods.found} pod${pods.found === 1 ? '' : 's'}.`}${options.purge ? ` Removed ${home.path}.` : ''}`);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { clusterProblems, GatewayClient } from '../gateway-client.ts';
-import { Home } from '../home.ts';
+import { Home, type State } from '../home.ts';
 import { leftovers } from '../leftovers.ts';
 import { alive } from '../processes.ts';
 
@@ -23,6 +23,8 @@ interface Status {
   readonly nodes?: readonly string[];
   /** Where it joined; then it has no gateway and no database of its own. */
   readonly memberOf?: string;
+  /** Addresses of the cluster, and what its pods here are wired to. */
+  readonly network?: NonNullable<State['network']>;
   /** Socket of the Docker that pods run on. */
   readonly docker?: string;
   readonly problems: readonly string[];
@@ -50,6 +52,7 @@ export async function statusOf(home: Home): Promise<Status> {
     kubeconfig: home.kubeconfig,
     nodes: state.nodes,
     ...(state.memberOf === undefined ? {} : { memberOf: state.memberOf }),
+    ...(state.network === undefined ? {} : { network: state.network }),
     ...(state.docker === undefined ? {} : { docker: state.docker }),
   };
   if (!alive(state.supervisor)) {
@@ -70,7 +73,7 @@ export async function statusOf(home: Home): Promise<Status> {
   return { ...running, state: problems.length === 0 ? 'ready' : 'unwell', ready: problems.length === 0, problems };
 }
 
-function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker }: Status): string {
+function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, network }: Status): string {
   const where = ` (${home})`;
   const lines = problems.map((problem) => `  ${problem}\n`).join('');
   if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up\n${lines}`;
@@ -78,5 +81,9 @@ function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, 
   const pods = docker === undefined ? '  pods    cannot run here: no Docker\n' : `  pods    on ${docker}\n`;
   if (memberOf !== undefined) return `This machine is node ${nodes?.[0]} of the cluster at ${memberOf}${where}: process ${pid} since ${startedAt}\n  NATS    ${nats}\n${pods}${lines}`;
   const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
-  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${lines}`;
+  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${network === undefined || docker === undefined ? '' : networkLine(network)}${lines}`;
 }
+
+const wiredTo = { machine: 'the network of this machine', namespace: 'a network namespace of each node', docker: 'a network of Docker’s' } as const;
+
+const networkLine = ({ podCidr, serviceCidr, loadBalancerCidr, mode }: NonNullable<State['network']>): string => `  network pods ${podCidr} on ${wiredTo[mode]}, Services ${serviceCidr}, load balancers ${loadBalancerCidr}\n`;

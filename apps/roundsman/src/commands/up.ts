@@ -12,6 +12,10 @@ export interface UpOptions {
   readonly docker?: string;
   readonly listen?: string;
   readonly writeHosts?: boolean;
+  readonly podCidr?: string;
+  readonly serviceCidr?: string;
+  readonly loadBalancerCidr?: string;
+  readonly networkBackend?: 'host-gw' | 'vxlan';
   readonly detach?: boolean;
   readonly port?: number;
   readonly natsPort?: number;
@@ -19,7 +23,7 @@ export interface UpOptions {
 }
 
 export async function up(options: UpOptions): Promise<void> {
-  const { docker, listen, port, natsPort, postgresPort } = options;
+  const { docker, listen, port, natsPort, postgresPort, podCidr, serviceCidr, loadBalancerCidr, networkBackend } = options;
   if (listen !== undefined) checkAddress(listen);
   if (options.writeHosts === true) writeHosts();
   const home = new Home();
@@ -28,18 +32,21 @@ export async function up(options: UpOptions): Promise<void> {
   const nodes = options.nodes ?? (home.state()?.nodes.length || defaultNodes);
   const taken = nodeNames(nodes).find((name) => members(home).some(({ node }) => node === name));
   if (taken !== undefined) throw new UserError(`--nodes ${nodes}: a machine has joined as ${taken}`, `Start fewer nodes, or take it out first: npx roundsman forget ${taken}`);
-  const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort]];
+  const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort], ['--pod-cidr', podCidr], ['--service-cidr', serviceCidr], ['--load-balancer-cidr', loadBalancerCidr], ['--network-backend', networkBackend]];
+  const network = Object.fromEntries(Object.entries({ podCidr, serviceCidr, loadBalancerCidr, backend: networkBackend }).filter(([, value]) => value !== undefined));
   await stay(home, {
     detach: options.detach === true,
     command: ['up', '--detach', ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [String(flag), String(value)]))],
     differs: (running) => [
       ...(running.nodes.length === nodes ? [] : ['--nodes']),
+      ...(['podCidr', 'serviceCidr', 'loadBalancerCidr'] as const).filter((name) => options[name] !== undefined && running.network?.[name] !== options[name]).map((name) => ({ podCidr: '--pod-cidr', serviceCidr: '--service-cidr', loadBalancerCidr: '--load-balancer-cidr' })[name]),
+      ...(networkBackend === undefined || running.network?.backend === networkBackend ? [] : ['--network-backend']),
       ...(listen === undefined || running.listen?.address === listen ? [] : ['--listen']),
       ...(docker === undefined || running.docker === (docker === 'off' ? undefined : docker.replace('unix://', '')) ? [] : ['--docker']),
     ],
     make: async (say, onFatal) => {
       const { Supervisor } = await import('../supervisor.ts');
-      return new Supervisor({ home, nodes, docker, listen, ports: { gateway: port, nats: natsPort, postgres: postgresPort }, say, onFatal });
+      return new Supervisor({ home, nodes, docker, listen, network, ports: { gateway: port, nats: natsPort, postgres: postgresPort }, say, onFatal });
     },
   });
 }

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { findDocker } from '../docker.ts';
 import type { Home, State } from '../home.ts';
 import { logTo } from '../log.ts';
+import { agentNetworkEnv } from '../network/home-network.ts';
 import { seedFileOf } from '../nats-server.ts';
 import { runnerOf } from '../nodes.ts';
 import { descendants, record } from '../processes.ts';
@@ -76,6 +77,7 @@ export class Member implements Supervised {
           ROUNDSMAN_NODE_AGENT_NATS_CA_FILE: authorityFile(home),
           ROUNDSMAN_NODE_AGENT_DOCKER: 'socket' in docker ? docker.socket : '',
           ROUNDSMAN_NODE_AGENT_CLUSTER: membership.cluster,
+          ...agentNetworkEnv('machine', true, process.env),
           ROUNDSMAN_NODE_AGENT_RUNNER_ENTRY: runnerEntry,
           ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
           ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),

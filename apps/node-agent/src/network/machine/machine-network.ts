@@ -27,7 +27,7 @@ export interface MachineNetworkOptions {
 }
 
 interface Wanted {
-  readonly network: Pick<ClusterNetwork, 'podCidrs' | 'backend'>;
+  readonly network: Pick<ClusterNetwork, 'podCidrs' | 'serviceCidrs' | 'loadBalancerCidrs' | 'backend'>;
   readonly machines: readonly string[];
   readonly remotes: readonly RemoteRange[];
   readonly podCIDRs: readonly string[];
@@ -75,10 +75,10 @@ export class MachineNetwork {
   #wanted(): Wanted | undefined {
     const { state, owner, machineAddresses } = this.#options;
     if (state.network === undefined) return undefined;
-    const { podCidrs, backend } = state.network;
+    const { podCidrs, serviceCidrs, loadBalancerCidrs, backend } = state.network;
     const nodes = state.nodes();
     return {
-      network: { podCidrs, backend },
+      network: { podCidrs, serviceCidrs, loadBalancerCidrs, backend },
       machines: [...new Set([...machineAddresses, ...nodes.flatMap(machineAddressesOf)])].toSorted(),
       remotes: remoteRanges(nodes, machineAddresses),
       podCIDRs: state.node(owner.node)?.podCIDRs ?? [],
@@ -120,7 +120,7 @@ export class MachineNetwork {
   async #arrange(wanted: Wanted): Promise<void> {
     const { cluster } = this.#options.owner;
     const { network, machines } = wanted;
-    const rules = `nft -f - <<'NFT'\n${masqueradeRules(cluster, network.podCidrs, machines)}\nNFT`;
+    const rules = `nft -f - <<'NFT'\n${masqueradeRules(cluster, network, machines)}\nNFT`;
     await runSteps([{ in: here, script: [letThrough(network.podCidrs), rules, openForwarding(cluster, network.podCidrs)].join('\n') }]);
     if (network.backend === 'vxlan') await this.#byVxlan(wanted);
     else await this.#byRoutes(wanted);

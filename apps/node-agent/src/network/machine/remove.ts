@@ -1,7 +1,7 @@
 import { closeForwarding } from './forward-rules.ts';
 import { ownedLinks, routeProtocol } from '../kernel/links.ts';
 import { here, ipAnyhow, runSteps } from '../kernel/steps.ts';
-import { podRangesOf, tableOf } from './masquerade.ts';
+import { rangesOf, tableOf } from './masquerade.ts';
 import { isOwnRoute, listedRoutes } from './own-routes.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function removeMachineNetwork(cluster: string): Promise<void> {
   const table = tableOf(cluster);
   // The kernel's own record of which addresses are the cluster's.
   const listed = await runSteps([{ in: here, script: `nft -j list table inet ${table} 2>/dev/null || :` }]);
-  const ranges = listed.trim() === '' ? [] : podRangesOf(listed);
+  const ranges = listed.trim() === '' ? [] : rangesOf(listed, 'pods');
   const links = (await ownedLinks(here)).filter((link) => link.cluster === cluster);
   const routes = (await listedRoutes()).filter((route) => isOwnRoute(route, ranges));
   await runSteps([

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import type { SandboxNetwork } from '@roundsman/containers';
+import { nodeSandboxUid, type Owner, type PodRuntime, type SandboxNetwork } from '@roundsman/containers';
 import type { NetworkNamespace } from '../../services/network-namespace.ts';
 import { here, ip, runSteps, sysctl } from '../kernel/steps.ts';
 import { refuseStrays } from '../wiring/node-link.ts';
@@ -7,10 +7,19 @@ import type { NodeAddressing, NodePlace } from './node-place.ts';
 
 /** The machine is the node: its pods' links end in the agent's own namespace. */
 export class MachinePlace implements NodePlace {
+  readonly #runtime: PodRuntime;
+  readonly #owner: Owner;
   #done = '';
 
-  find(): Promise<NetworkNamespace> {
-    return Promise.resolve(here);
+  constructor(runtime: PodRuntime, owner: Owner) {
+    this.#runtime = runtime;
+    this.#owner = owner;
+  }
+
+  async find(): Promise<NetworkNamespace> {
+    // In case the node had a namespace of its own before.
+    await this.#runtime.removePod(nodeSandboxUid(this.#owner));
+    return here;
   }
 
   async ensure({ nodeAddresses, podCIDRs }: NodeAddressing): Promise<NetworkNamespace> {

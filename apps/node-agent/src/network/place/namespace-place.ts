@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { nodeSandboxUid, RuntimeProblem, type Owner, type PodRuntime, type Sandbox, type SandboxNetwork } from '@roundsman/containers';
 import type { NetworkNamespace } from '../../services/network-namespace.ts';
-import { here, ip, namespaceOf, runSteps } from '../kernel/steps.ts';
+import { here, ip, ipAnyhow, namespaceOf, runSteps } from '../kernel/steps.ts';
 import { nodeLinkSteps, routesToNode } from '../wiring/node-link.ts';
 import type { NodeAddressing, NodePlace } from './node-place.ts';
 
 /** Whether somebody has connected the namespace of a process. */
-export const isConnected = (pid: number): Promise<boolean> =>
+const isConnected = (pid: number): Promise<boolean> =>
   readFile(`/proc/${pid}/net/dev`, 'utf8').then(
     (text) => /^\s*eth0:/m.test(text),
     () => false,
@@ -51,7 +51,9 @@ export class NamespacePlace implements NodePlace {
     const { pid } = this.#sandbox;
     if (pid === undefined) throw new RuntimeProblem('Sandbox', `the sandbox of node ${node} has ended as soon as it was started`);
     const link = { owner: this.#owner, pid, machineAddresses: this.#machineAddresses, ...addressing };
-    await runSteps((await isConnected(pid)) ? [{ in: here, script: ip(...routesToNode(link)) }] : nodeLinkSteps(link));
+    // In case the machine was the node before.
+    const moved = { in: here, script: ipAnyhow(...addressing.nodeAddresses.map((address) => `addr del ${address}/${isIPv4(address) ? 32 : 128} dev lo`)) };
+    await runSteps([moved, ...((await isConnected(pid)) ? [{ in: here, script: ip(...routesToNode(link)) }] : nodeLinkSteps(link))]);
     return namespaceOf(pid);
   }
 

@@ -42,10 +42,11 @@ export const wayOut = (device: string, addresses: readonly string[]): string[] =
 /** In new namespaces of a daemon's IPv6 is off. */
 export const withIPv6 = (addresses: readonly string[]): string => (addresses.some((address) => !isIPv4(address)) ? sysctl('ipv6/conf/all/disable_ipv6', '0') : ':');
 
-/** Makes the link; one of this name goes first, with what it led to. */
+/** Makes the link in place of one that was there: wherever its other end is, when the node had another place before. */
 export function podLinkSteps({ owner, podUid, pid, addresses, place, nodeAddresses, mtu }: PodLink): Step[] {
   const name = podLinkName(owner, podUid);
   return [
+    { in: namespaceOf(pid), script: ipAnyhow('link del eth0') },
     {
       in: place,
       script: [
