@@ -1,5 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Pod } from '@roundsman/api';
+import type { Pod, Service } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { SmallCluster } from './small-cluster.ts';
 
@@ -10,11 +12,18 @@ const set = {
 };
 const headless = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'db' }, spec: { clusterIP: 'None', selector: { app: 'db' }, ports: [{ name: 'sql', port: 5432 }] } };
 
+const own = '127.0.0.1 localhost\n';
+
 /** Asked as programs ask: from within pods, by what is in their resolv.conf. */
 whenDocker(describe)('DNS of a small cluster', () => {
   let cluster: SmallCluster;
+  let hostsFile: string;
   beforeAll(async () => {
-    cluster = await SmallCluster.start(['one'], { settings: { ROUNDSMAN_INTAKE_CLUSTER_DOMAIN: 'corp.test' } });
+    cluster = await SmallCluster.start([], { later: ['one'], settings: { ROUNDSMAN_INTAKE_CLUSTER_DOMAIN: 'corp.test' } });
+    hostsFile = join(cluster.folder, 'hosts');
+    writeFileSync(hostsFile, own);
+    cluster.addNode('one', { ROUNDSMAN_NODE_AGENT_HOSTS_FILE: hostsFile });
+    await cluster.ready(['one']);
     await cluster.apply(headless, set);
     await cluster.must(['rollout', 'status', 'statefulset/db', '--timeout=60s'], { timeoutMs: 70_000 });
   }, 180_000);
@@ -44,5 +53,19 @@ whenDocker(describe)('DNS of a small cluster', () => {
     cluster.restart(['agent-one']);
     await cluster.ready(['one']);
     await eventually(async () => expect(addressesIn(await lookup('-type=a', 'db.default.svc.corp.test'))).toEqual([first]), { within: 20_000 });
+  }, 60_000);
+
+  it('hosts of DNS objects and Ingresses are known to pods, and to programs of the machine by its hosts file', async () => {
+    const { status } = await cluster.get<Service>('service', 'ingress', '-n', 'kube-system');
+    const address = status?.loadBalancer.ingress?.[0]?.ip ?? '';
+    const backend = { service: { name: 'db', port: { number: 5432 } } };
+    await cluster.apply(
+      { apiVersion: 'roundsman.io/v1', kind: 'DNS', metadata: { name: 'mall' }, spec: { host: 'mall.example', paths: [{ path: '/db', service: { name: 'db', port: 5432 } }] } },
+      { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'site' }, spec: { rules: [{ host: 'site.example', http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }] } },
+    );
+    for (const host of ['mall.example', 'site.example']) await eventually(async () => expect(addressesIn(await lookup('-type=a', host))).toEqual([address]), { within: 10_000 });
+    await eventually(() => expect(readFileSync(hostsFile, 'utf8')).toBe(`${own}# BEGIN roundsman ${cluster.id}\n${address}\tmall.example\n${address}\tsite.example\n# END roundsman ${cluster.id}\n`), { within: 10_000 });
+    await cluster.must(['delete', 'dns/mall', 'ingress/site']);
+    await eventually(() => expect(readFileSync(hostsFile, 'utf8')).toBe(own), { within: 10_000 });
   }, 60_000);
 });
