@@ -68,7 +68,7 @@ whenDocker(describe)('Ingress of a small cluster', () => {
   it('of a DNS object leads each path to its Service, as if that were alone, also from pods by name', async () => {
     await eventually(async () => expect((await get('mall.test', '/one/sub/')).text).toBe('web/sub\n'), { within: 15_000 });
     expect((await get('mall.test', '/two/sub/')).text).toBe('other/sub\n');
-    await eventually(async () => expect((await cluster.kubectl(['exec', 'deployment/web', '--', 'wget', '-q', '-T', '3', '-O', '-', 'http://mall.test/two/sub/'])).stdout).toBe('other/sub\n'), { within: 15_000 });
+    await eventually(async () => expect((await cluster.kubectl(['exec', 'deployment/web', '--', 'timeout', '3', 'wget', '-qO-', 'http://mall.test/two/sub/'])).stdout).toBe('other/sub\n'), { within: 15_000 });
   });
 
   it('serves TLS with the certificate of a Secret, and sends plain requests there', async () => {
