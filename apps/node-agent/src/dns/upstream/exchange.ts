@@ -5,8 +5,8 @@ import { headerBytes } from '../wire/codes.ts';
 import { answersTo, encodeAsked, isTruncated, type Asked } from './message.ts';
 import type { Server } from './servers.ts';
 
-/** Asks one server, over TCP when its answer has no room in a datagram. Rejects when none comes in time or it cannot be reached. */
-export async function exchange(server: Server, asked: Asked, timeoutMs: number, onSent: (id: number) => () => void = () => () => undefined): Promise<Buffer> {
+/** Asks one server, over TCP when its answer has no room in a datagram. `onSent` is told the id of the query and answers what is to be done when it is over. Rejects when no answer comes in time. */
+export async function exchange(server: Server, asked: Asked, timeoutMs: number, onSent: (id: number) => () => void): Promise<Buffer> {
   const id = randomInt(0x10000);
   const forget = onSent(id);
   try {

@@ -7,14 +7,13 @@ import { textOf, type Server } from './servers.ts';
 export interface ForwarderOptions {
   /** Asked anew for each question: a machine's resolv.conf changes. */
   readonly servers: () => readonly Server[];
-  /** Of one server, milliseconds. */
-  readonly timeoutMs?: number;
   /** Told once each time a server falls silent or leads back here. */
   readonly onProblem: (server: Server, problem: string) => void;
 }
 
 /** Of all servers together: stub resolvers ask again after 5 s. */
 const totalMs = 4_500;
+/** Of one server. */
 const serverTimeoutMs = 1_500;
 /** One that did not answer is asked after the others for so long. */
 const avoidMs = 10_000;
@@ -42,7 +41,10 @@ export class Forwarder {
     this.#options = options;
   }
 
-  /** No answer within reason: undefined. No server to ask: REFUSED, as a name server answers that does not recurse. NXDOMAIN would claim that the name does not exist, which nobody here knows, and be remembered by whoever asked. */
+  /**
+   * No answer within reason: undefined. No server to ask: `refused`, as a name server answers that does not recurse; NXDOMAIN would claim that the name does not exist,
+   * which nobody here knows, and be remembered by whoever asked.
+   */
   async resolve(asked: Asked): Promise<Kept | 'refused' | undefined> {
     const key = `${questionKey(asked.question)}${asked.dnssec ? 'd' : ''}${asked.checkingDisabled ? 'c' : ''}`;
     const known = this.#cache.get(key);
@@ -69,10 +71,6 @@ export class Forwarder {
     return true;
   }
 
-  clear(): void {
-    this.#cache.clear();
-  }
-
   #inOrder(): Server[] {
     const now = performance.now();
     const [good, avoided] = [[] as Server[], [] as Server[]];
@@ -93,7 +91,7 @@ export class Forwarder {
       const left = deadline - performance.now();
       if (left <= 0) break;
       try {
-        const message = await exchange(server, asked, Math.min(left, this.#options.timeoutMs ?? serverTimeoutMs), (id) => this.#remember(id, asked.question, server));
+        const message = await exchange(server, asked, Math.min(left, serverTimeoutMs), (id) => this.#remember(id, asked.question, server));
         const reply = readReply(message, asked);
         if (reply === undefined) throw new Error(`${textOf(server)} answered what cannot be read`);
         if (reply.rcode === rcodes.NOERROR || reply.rcode === rcodes.NXDOMAIN) {

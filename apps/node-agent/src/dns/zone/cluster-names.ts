@@ -11,7 +11,7 @@ import { serviceRecords } from './service-records.ts';
 /** Version of the specification that the records follow (kubernetes/dns). */
 const schemaVersion = '1.1.0';
 
-/** What is known of a name here; undefined where it is asked: the name is of no concern to the cluster. */
+/** What the cluster has to say of a name and a type. */
 export interface Known {
   readonly rcode: number;
   readonly answers: readonly ResourceRecord[];
@@ -49,7 +49,7 @@ export class ClusterNames {
     return this.#domain;
   }
 
-  /** `name` in lower case without its last dot. */
+  /** `name` in lower case without its last dot. Undefined: it is no name of the cluster's. */
   lookup(name: string, type: number): Known | undefined {
     const own = this.#names.at(name) ?? this.#hostRecords(name) ?? this.#reverse.at(name) ?? this.#podRecord(name);
     if (own !== undefined) return this.#answer(name, type, own);

@@ -20,10 +20,13 @@ export class RecordIndex {
   }
 
   delete(source: string): void {
-    for (const record of this.#sources.get(source) ?? []) {
-      const left = (this.#names.get(record.name) ?? []).filter((other) => other !== record);
-      if (left.length === 0) this.#names.delete(record.name);
-      else this.#names.set(record.name, left);
+    const gone = new Set(this.#sources.get(source));
+    for (const name of new Set(Array.from(gone, (record) => record.name))) {
+      const left = (this.#names.get(name) ?? []).filter((record) => !gone.has(record));
+      if (left.length === 0) this.#names.delete(name);
+      else this.#names.set(name, left);
+    }
+    for (const record of gone) {
       for (const name of upwards(record.name)) {
         const count = (this.#existing.get(name) ?? 0) - 1;
         if (count > 0) this.#existing.set(name, count);
