@@ -1,7 +1,7 @@
 import {
   resourceKey, storedKinds, taskKinds, taskLabels, taskResources,
   type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Dns, type Endpoints, type EndpointSlice, type HorizontalPodAutoscaler, type Ingress, type IngressClass, type Job, type KubeObject,
-  type Lease, type Node, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Service, type StatefulSet, type TaskKind,
+  type Lease, type Node, type PersistentVolume, type PersistentVolumeClaim, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Service, type StatefulSet, type StorageClass, type TaskKind,
 } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
@@ -40,6 +40,10 @@ export class Caches {
   /** Index: `namespace`. */
   readonly dnses: Informer<Dns>;
   readonly configMaps: Informer;
+  readonly persistentVolumes: Informer<PersistentVolume>;
+  /** Index: `namespace`. */
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly storageClasses: Informer<StorageClass & KubeObject>;
   readonly namespaces: Informer;
   readonly serviceAccounts: Informer;
   readonly leases: Informer<Lease>;
@@ -79,6 +83,9 @@ export class Caches {
     this.ingressClasses = cache<IngressClass>('ingressclasses.networking.k8s.io');
     this.dnses = cache<Dns>('dnses.roundsman.io', [], { namespace });
     this.configMaps = cache('configmaps');
+    this.persistentVolumes = cache<PersistentVolume>('persistentvolumes');
+    this.claims = cache<PersistentVolumeClaim>('persistentvolumeclaims', [], { namespace });
+    this.storageClasses = cache<StorageClass & KubeObject>('storageclasses.storage.k8s.io');
     this.namespaces = cache('namespaces');
     this.serviceAccounts = cache('serviceaccounts');
     this.leases = cache<Lease>('leases.coordination.k8s.io');

@@ -27,6 +27,10 @@ import { mirroredEndpoints } from './services/mirrored-endpoints.ts';
 import { endpointSlices } from './services/slices/slices-controller.ts';
 import { systemEndpoints } from './services/system-endpoints.ts';
 import type { Settings } from './settings.ts';
+import { claimBinder } from './storage/claim-binder.ts';
+import { claimProtection } from './storage/claim-protection.ts';
+import { ephemeralClaims } from './storage/ephemeral-claims.ts';
+import { volumeKeeper } from './storage/volume-keeper.ts';
 import { oldRounds } from './tasks/old-rounds.ts';
 import { runnerRegistry } from './tasks/runner-registry.ts';
 import { taskStatus } from './tasks/task-controller.ts';
@@ -62,6 +66,10 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   orphanedJobPods,
   expiredJobs,
   cronJobs,
+  claimBinder,
+  volumeKeeper,
+  claimProtection,
+  ephemeralClaims,
   autoscalers,
   podCidrs,
   endpointSlices,

@@ -214,6 +214,8 @@ export const messages = {
   ),
   /** A Secret that holds a certificate has changed: ingress proxies ask for theirs anew. It says nothing of the Secret. */
   ingressSecretsChange: core(`${prefix}.network.secrets`, z.object({ version: z.number().int().positive() })),
+  /** To the agent of a node: a volume whose directory it is to remove (`nodeVolumes`). */
+  nodeVolume: core(`${prefix}.node.{node}.volume`, z.object({ name: z.string() })),
   nodeCancel: core(`${prefix}.node.{node}.cancel`, z.object({ taskUid: z.string(), round: z.number().int().optional(), reason: z.string() })),
 
   dlq: stream(
@@ -271,10 +273,12 @@ export const messages = {
       z.object({ operation: z.literal('podGone'), namespace: z.string(), name: z.string(), uid: z.string() }),
       /** A core/v1 Event about this node or a pod on it; one of the same name is replaced (counts). */
       z.object({ operation: z.literal('event'), event: z.record(z.string(), z.unknown()) }),
+      /** The directory of a volume that this node was to remove (`nodeVolumes`) is gone: so may the volume. */
+      z.object({ operation: z.literal('volumeRemoved'), name: z.string(), uid: z.string() }),
     ]),
     z.object({ object: objectSchema.optional() }),
     10_000,
-    'What the agent of a node may write: status and end of its pods, events',
+    'What the agent of a node may write: status and end of its pods, events, and that the directory of a volume is removed',
   ),
   nodeMaterials: request(
     `${prefix}.svc.intake.node-materials.{node}`,
@@ -283,11 +287,21 @@ export const messages = {
       /** ConfigMaps and Secrets that the pod refers to and that exist. */
       configMaps: z.array(objectSchema),
       secrets: z.array(objectSchema),
+      /** The claims of its volumes, and the volumes that these are bound to. */
+      persistentVolumeClaims: z.array(objectSchema).default([]),
+      persistentVolumes: z.array(objectSchema).default([]),
       /** As in nodePods. */
       next: z.string().optional(),
     }),
     10_000,
-    'The ConfigMaps and Secrets that a pod on a node refers to',
+    'The ConfigMaps, Secrets, claims and volumes that a pod on a node refers to',
+  ),
+  nodeVolumes: request(
+    `${prefix}.svc.intake.node-volumes.{node}`,
+    z.object({ /** `next` of the page before. */ after: z.string().optional() }),
+    z.object({ volumes: z.array(objectSchema), next: z.string().optional() }),
+    10_000,
+    'The volumes that go and whose directories this node is to remove',
   ),
   networkState: request(
     `${prefix}.svc.intake.network`,

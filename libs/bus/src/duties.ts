@@ -31,12 +31,12 @@ export interface Duties {
   readonly operates?: boolean;
 }
 
-const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeStats, pipeOpen, networkState, networkChange, ingressSecrets, ingressSecretsChange } = messages as unknown as Record<
-  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod' | 'networkChange' | 'ingressSecretsChange',
+const { change, changeHead, work, result, report, live, nodeBeat, runnerBeat, nodeCancel, write, get, list, changes, materials, committed, nodePod, nodePods, nodeWrite, nodeMaterials, nodeVolume, nodeVolumes, nodeStats, pipeOpen, networkState, networkChange, ingressSecrets, ingressSecretsChange } = messages as unknown as Record<
+  'change' | 'changeHead' | 'live' | 'nodeBeat' | 'runnerBeat' | 'nodeCancel' | 'nodePod' | 'nodeVolume' | 'networkChange' | 'ingressSecretsChange',
   AnyCore
 > &
   Record<'work' | 'result' | 'report', AnyStream> &
-  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed' | 'nodePods' | 'nodeWrite' | 'nodeMaterials' | 'nodeStats' | 'pipeOpen' | 'networkState' | 'ingressSecrets', AnyRequest>;
+  Record<'write' | 'get' | 'list' | 'changes' | 'materials' | 'committed' | 'nodePods' | 'nodeWrite' | 'nodeMaterials' | 'nodeVolumes' | 'nodeStats' | 'pipeOpen' | 'networkState' | 'ingressSecrets', AnyRequest>;
 
 const watches = [change, changeHead] as const;
 /** For those that have no database. */
@@ -44,7 +44,7 @@ const reads = [get, list, changes] as const;
 
 /** Who sends and who handles what: the one table from which all permissions follow. */
 const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
-  intake: () => ({ publishes: [...watches, nodePod, networkChange, ingressSecretsChange], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials, networkState, ingressSecrets] }),
+  intake: () => ({ publishes: [...watches, nodePod, nodeVolume, networkChange, ingressSecretsChange], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials, nodeVolumes, networkState, ingressSecrets] }),
   gateway: () => ({ requests: [write, nodeStats, pipeOpen], pipes: { opens: true }, subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
     requests: [write],
@@ -66,8 +66,8 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
   }),
   agent: ({ node }) => ({
     publishes: [[nodeBeat, { node }]],
-    subscribes: [[nodePod, { node }], networkChange],
-    requests: [networkState, [nodePods, { node }], [nodeWrite, { node }], [nodeMaterials, { node }]],
+    subscribes: [[nodePod, { node }], [nodeVolume, { node }], networkChange],
+    requests: [networkState, [nodePods, { node }], [nodeWrite, { node }], [nodeMaterials, { node }], [nodeVolumes, { node }]],
     serves: [[nodeStats, { node }], [pipeOpen, { node }]],
     pipes: { answersOf: node },
   }),

@@ -22,6 +22,8 @@ const isHealthy = (pod: Pod): boolean => isRunning(pod) && !isPodTerminating(pod
 const revisionOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[revisionLabel];
 
 const firstOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0;
+/** Whether the set is to have a pod of this ordinal. */
+export const isWanted = (set: StatefulSet, ordinal: number): boolean => ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + set.spec.replicas;
 
 /** The next step: missing pods first, then those that are too many, then those of an old template. In order one by one, unless they are managed in parallel. */
 export function planOrdinals(view: OrdinalView): OrdinalPlan {

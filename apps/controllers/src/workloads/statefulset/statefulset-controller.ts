@@ -6,7 +6,8 @@ import { availableInMs } from '../pod-state.ts';
 import { isNamespaceEnding } from '../pods.ts';
 import { History } from '../revisions/history.ts';
 import { templateOf } from '../revisions/revisions.ts';
-import { ordinalStatus, planOrdinals, type OrdinalView } from './ordinal-plan.ts';
+import { Claims, withClaimVolumes } from './claims.ts';
+import { isWanted, ordinalStatus, planOrdinals, type OrdinalView } from './ordinal-plan.ts';
 import { identityOf, ordinalName, ordinalOf, ordinalPod, revisionLabel } from './ordinal-pod.ts';
 
 /** Pods made or ended in one look. */
@@ -16,6 +17,7 @@ const burst = 500;
 export function statefulSets(deps: Deps): LoopDefinition {
   const { caches, objects, recorder } = deps;
   const tell = recorder.from('statefulset-controller');
+  const claims = new Claims(deps);
   const history = new History(deps, caches.statefulSets, 'controller.kubernetes.io/hash');
 
   const told = async (set: StatefulSet, verb: 'create' | 'delete', name: string, write: () => Promise<unknown>): Promise<void> => {
@@ -30,24 +32,36 @@ export function statefulSets(deps: Deps): LoopDefinition {
     }
   };
 
-  /** Volume claims are not provided here yet: a pod without its volume would be another one, so none is made. */
-  function lacksClaims(set: StatefulSet, ordinal: number): boolean {
-    const [claim] = set.spec.volumeClaimTemplates ?? [];
-    if (claim === undefined) return false;
+  const toldOfClaim = (set: StatefulSet, ordinal: number) => async (claim: string, write: () => Promise<unknown>): Promise<void> => {
     const pod = ordinalName(set, ordinal);
-    tell(set, 'Warning', 'FailedCreate', `create Claim ${claim.metadata.name}-${pod} for Pod ${pod} in StatefulSet ${set.metadata.name} failed error: this cluster provides no persistent volume claims yet; use an emptyDir or hostPath volume instead`);
-    return true;
+    try {
+      await write();
+      tell(set, 'Normal', 'SuccessfulCreate', `create Claim ${claim} Pod ${pod} in StatefulSet ${set.metadata.name} success`);
+    } catch (error) {
+      if (!isNamespaceEnding(error)) tell(set, 'Warning', 'FailedCreate', `create Claim ${claim} for Pod ${pod} in StatefulSet ${set.metadata.name} failed error: ${(error as Error).message}`);
+      throw error;
+    }
+  };
+
+  /** Before a pod goes with which its claims are to go. */
+  async function keepClaimOwners({ set, pods }: OrdinalView): Promise<void> {
+    if ((set.spec.volumeClaimTemplates ?? []).length === 0) return;
+    for (const pod of pods) {
+      const ordinal = ordinalOf(set, pod);
+      if (ordinal !== undefined) await claims.keepOwners(set, ordinal, pod, !isWanted(set, ordinal));
+    }
   }
 
   async function act(view: OrdinalView, templates: ReadonlyMap<string, StatefulSet['spec']['template']>): Promise<void> {
     const { set } = view;
     const { open, remove } = planOrdinals(view);
-    const first = open[0];
-    if (first !== undefined && lacksClaims(set, first.ordinal)) return;
     for (const { ordinal, revision } of open.slice(0, burst)) {
-      const draft = ordinalPod(set, ordinal, templates.get(revision) ?? set.spec.template, revision);
+      // A pod without its volumes would be another one.
+      await claims.make(set, ordinal, toldOfClaim(set, ordinal));
+      const draft = ordinalPod(set, ordinal, withClaimVolumes(set, ordinal, templates.get(revision) ?? set.spec.template), revision);
       await told(set, 'create', ordinalName(set, ordinal), () => objects.create(caches.pods, draft));
     }
+    await keepClaimOwners(view);
     for (const pod of remove.slice(0, burst)) await told(set, 'delete', pod.metadata.name, () => objects.delete(caches.pods, pod));
     for (const pod of view.pods) {
       const labels = pod.metadata.deletionTimestamp === undefined && !remove.includes(pod) ? identityOf(set, pod) : undefined;

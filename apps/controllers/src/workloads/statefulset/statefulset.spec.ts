@@ -10,7 +10,8 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 afterEach(async () => {
   for (const { metadata } of await cluster.list('statefulsets.apps')) await cluster.delete('statefulsets.apps', metadata.name);
-  await cluster.until(async () => expect([...(await cluster.list('pods')), ...(await cluster.list('controllerrevisions.apps'))]).toEqual([]));
+  for (const { metadata } of await cluster.list('persistentvolumeclaims')) await cluster.delete('persistentvolumeclaims', metadata.name).catch(() => undefined);
+  await cluster.until(async () => expect([...(await cluster.list('pods')), ...(await cluster.list('controllerrevisions.apps')), ...(await cluster.list('persistentvolumeclaims'))]).toEqual([]));
 });
 
 const labels = { app: 'db' };
@@ -69,11 +70,25 @@ describe('a stateful set in a cluster', () => {
     await cluster.until(async () => expect([await cluster.get('statefulsets.apps', 'db'), await cluster.list('pods'), await cluster.list('controllerrevisions.apps')]).toEqual([undefined, [], []]));
   });
 
-  it('makes no pods without the claims that they need, and says so', async () => {
-    const made = await set({ volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }] });
-    await cluster.until(async () =>
-      expect(await cluster.events(made)).toEqual(['FailedCreate: create Claim data-db-0 for Pod db-0 in StatefulSet db failed error: this cluster provides no persistent volume claims yet; use an emptyDir or hostPath volume instead']),
-    );
-    expect([await cluster.list('pods'), (await read()).status?.replicas]).toEqual([[], 0]);
+  const withClaims = (more: object = {}) => set({ replicas: 2, volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }], ...more });
+  const claims = async (): Promise<string[]> => (await cluster.list<KubeObject>('persistentvolumeclaims')).filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name).sort();
+
+  it('gives each pod its claims, and keeps them', async () => {
+    const made = await withClaims();
+    await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(2));
+    expect(await cluster.events(made)).toContain('SuccessfulCreate: create Claim data-db-0 Pod db-0 in StatefulSet db success');
+    expect((await cluster.readyPods())[0]?.spec.volumes).toEqual([{ name: 'data', persistentVolumeClaim: { claimName: 'data-db-0' } }]);
+    await edit((spec) => void (spec.replicas = 1));
+    await cluster.until(async () => expect((await cluster.list('pods')).length).toBe(1));
+    expect(await claims()).toEqual(['data-db-0', 'data-db-1']);
+  });
+
+  it('lets claims go with the pods that are too many, or with the set, when it is told to', async () => {
+    await withClaims({ persistentVolumeClaimRetentionPolicy: { whenScaled: 'Delete', whenDeleted: 'Delete' } });
+    await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(2));
+    await edit((spec) => void (spec.replicas = 1));
+    await cluster.until(async () => expect(await claims()).toEqual(['data-db-0']));
+    await cluster.delete('statefulsets.apps', 'db');
+    await cluster.until(async () => expect([await claims(), await cluster.list('pods')]).toEqual([[], []]));
   });
 });
