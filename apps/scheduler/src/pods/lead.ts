@@ -7,6 +7,7 @@ import type { PodMetrics } from './metrics.ts';
 import { PodScheduler } from './pod-scheduler.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
 import { watchCluster } from './watch.ts';
+import { ClaimBinding } from './writes/claim-binding.ts';
 import { PodWrites } from './writes/pod-writes.ts';
 
 export interface LeadPodsOptions {
@@ -29,7 +30,7 @@ export async function leadPods({ bus, caches, replica, metrics, log }: LeadPodsO
   const queue: SchedulingQueue = new SchedulingQueue({ onReady: () => scheduler.wake() });
   const { reader } = caches;
   const recorder = new EventRecorder({ bus, user: serviceUser('scheduler'), read: (resource, namespace, name) => reader.get(resource, namespace, name), log, againMs: toldAgainMs });
-  const scheduler = new PodScheduler({ caches, state, queue, writes: new PodWrites(bus, caches), tell: recorder.from('default-scheduler'), metrics, log });
+  const scheduler = new PodScheduler({ caches, state, queue, writes: new PodWrites(bus, caches), claims: new ClaimBinding(bus, caches), tell: recorder.from('default-scheduler'), metrics, log });
   onEnd(() => queue.stop());
   onEnd(() => {
     recorder.end();

@@ -11,6 +11,7 @@ import { preempt, type Eviction } from './decision/preempt.ts';
 import type { Happening } from './filters/filter.ts';
 import type { PodMetrics } from './metrics.ts';
 import type { QueuedPod, SchedulingQueue } from './queue/scheduling-queue.ts';
+import { ClaimsNotBound, type ClaimBinding } from './writes/claim-binding.ts';
 import { withCondition, type PodWrites } from './writes/pod-writes.ts';
 
 export interface PodSchedulerOptions {
@@ -18,6 +19,7 @@ export interface PodSchedulerOptions {
   readonly state: ClusterState;
   readonly queue: SchedulingQueue;
   readonly writes: PodWrites;
+  readonly claims: ClaimBinding;
   /** For events of pods. */
   readonly tell: Tell;
   readonly metrics: PodMetrics;
@@ -51,6 +53,7 @@ export class PodScheduler {
   /** Nothing new is decided; resolves when what was decided is written or given up. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#options.claims.stop();
     await this.#running;
     while (this.#writing.size > 0) await Promise.all(this.#writing);
   }
@@ -91,8 +94,9 @@ export class PodScheduler {
   }
 
   async #bind({ pod, attempts, sinceMs }: QueuedPod, node: string): Promise<void> {
-    const { writes, tell, metrics, log } = this.#options;
+    const { writes, claims, tell, metrics, log } = this.#options;
     try {
+      await claims.bind(pod, node);
       await writes.bind(pod.pod, node);
     } catch (error) {
       await this.#notBound(pod, node, error);
@@ -118,6 +122,7 @@ export class PodScheduler {
       if (state.isAssumed(pod.uid) && state.remove(pod.uid)) queue.happened('pod-gone');
       queue.rest(pod.uid);
     }
+    if (error instanceof ClaimsNotBound && !this.#stopped) await this.#tell(pod, 'SchedulerError', `running PreBind plugin "VolumeBinding": ${error.message}`);
     if (error instanceof ServiceError && !taken) await this.#tell(pod, 'SchedulerError', `binding rejected: ${error.message}`);
   }
 

@@ -34,6 +34,7 @@ export function watchCluster(watched: Watched): () => void {
     caches.namespaces.onChange(({ object, before }) => {
       if (!isDeepStrictEqual(object.metadata.labels, before?.metadata.labels)) queue.happened('namespace-labels');
     }),
+    ...[caches.claims, caches.volumes, caches.storageClasses].map((informer) => informer.onChange(() => queue.happened('storage'))),
   ];
   for (const object of caches.nodes.list()) nodeSeen({ type: 'ADDED', object, before: undefined });
   for (const object of caches.pods.list()) podSeen({ type: 'ADDED', object, before: undefined });

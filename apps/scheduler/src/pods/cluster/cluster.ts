@@ -1,4 +1,5 @@
 import type { LabelCondition, Labels } from '../rules/label-selector.ts';
+import type { Storage } from '../rules/storage.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodClass, PodInfo } from './pod-info.ts';
 
@@ -20,6 +21,7 @@ export interface Cluster {
   readonly namespaceLabels: (namespace: string) => Labels;
   /** Which pods the pod should be spread from unless it says so itself: those of its Services, and of its ReplicaSet or StatefulSet. */
   readonly ownPods: (pod: PodInfo) => LabelCondition | undefined;
+  readonly storage: Storage;
 }
 
 /** How many pods of the wanted classes are on each node, by its name; nodes without any are left out. */

@@ -15,6 +15,7 @@ interface Placed {
 export class ClusterState implements Cluster {
   readonly namespaceLabels: Cluster['namespaceLabels'];
   readonly ownPods: Cluster['ownPods'];
+  readonly storage: Cluster['storage'];
   readonly #nodes = new Map<string, NodeInfo>();
   /** By uid; also on nodes that are not known (any more): they may come back. */
   readonly #placed = new Map<string, Placed>();
@@ -23,9 +24,10 @@ export class ClusterState implements Cluster {
   readonly #index = new ClassIndex();
   #list: readonly NodeInfo[] | undefined;
 
-  constructor({ namespaceLabels, ownPods }: Pick<Cluster, 'namespaceLabels' | 'ownPods'>) {
+  constructor({ namespaceLabels, ownPods, storage }: Pick<Cluster, 'namespaceLabels' | 'ownPods' | 'storage'>) {
     this.namespaceLabels = namespaceLabels;
     this.ownPods = ownPods;
+    this.storage = storage;
   }
 
   get nodes(): readonly NodeInfo[] {

@@ -11,10 +11,12 @@ import { nodeUnschedulable } from './node-unschedulable.ts';
 import { podTopologySpread } from './pod-topology-spread.ts';
 import { taintToleration } from './taint-toleration.ts';
 import { volumeBinding } from './volume-binding.ts';
+import { volumeRestrictions } from './volume-restrictions.ts';
 
 /** In the order in which they are asked: the first that refuses a node is the one that is told. */
 export const filters: readonly Filter[] = [
   volumeBinding,
+  volumeRestrictions,
   namedNodesOnly,
   nodeUnschedulable,
   nodeName,

@@ -26,7 +26,9 @@ export type Happening =
   | 'pod-placed'
   | 'pod-labels'
   | 'pod-gone'
-  | 'namespace-labels';
+  | 'namespace-labels'
+  /** Of claims, volumes or classes of storage. */
+  | 'storage';
 
 /** One rule by which nodes are refused: a pure function of the pod and the cluster. */
 export interface Filter {

@@ -1,23 +1,27 @@
-import type { PodSpec } from '@roundsman/api';
+import { canBeBound, outOfReach, podClaims } from '../rules/storage.ts';
 import { never, type Filter } from './filter.ts';
 
-/** Volumes that are claimed: this cluster keeps no claims, so none is ever found, and a pod with one waits instead of being placed where it cannot start. */
+const noVolumes = never("node(s) didn't find available persistent volumes to bind");
+
+/** The volumes of a pod's claims must be within reach of the node; claims that wait for their pod must be able to have one there. */
 export const volumeBinding: Filter = {
   name: 'VolumeBinding',
-  helpedBy: [],
-  prepare: ({ pod }) => {
-    const missing = missingClaim(pod.metadata.name, pod.spec);
-    if (missing === undefined) return undefined;
-    const refusal = { ...never(missing), ofPod: true };
-    return () => refusal;
+  helpedBy: ['node-added', 'node-labels', 'storage'],
+  prepare: ({ pod }, { storage }) => {
+    if ((pod.spec.volumes ?? []).length === 0) return undefined;
+    const claims = podClaims(pod, storage);
+    if (claims.problem !== undefined) {
+      const refusal = { ...never(claims.problem), ofPod: true };
+      return () => refusal;
+    }
+    const { bound, delayed } = claims;
+    if (bound.length + delayed.length === 0) return undefined;
+    return ({ node }) => {
+      for (const claim of bound) {
+        const problem = outOfReach(claim, node, storage);
+        if (problem !== undefined) return never(problem);
+      }
+      return canBeBound(delayed, node, storage) ? undefined : noVolumes;
+    };
   },
 };
-
-/** Of the first volume that is a claim, or is made of one. */
-function missingClaim(pod: string, { volumes = [] }: PodSpec): string | undefined {
-  for (const { name, persistentVolumeClaim, ephemeral } of volumes) {
-    if (persistentVolumeClaim !== undefined) return `persistentvolumeclaim ${JSON.stringify(persistentVolumeClaim.claimName)} not found`;
-    if (ephemeral !== undefined) return `waiting for ephemeral volume controller to create the persistentvolumeclaim ${JSON.stringify(`${pod}-${name}`)}`;
-  }
-  return undefined;
-}

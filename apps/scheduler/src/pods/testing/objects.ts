@@ -1,4 +1,4 @@
-import type { Node, NodeCondition, Pod, PodSpec, Taint } from '@roundsman/api';
+import type { Node, NodeCondition, PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, StorageClass, Taint } from '@roundsman/api';
 import type { Cluster } from '../cluster/cluster.ts';
 import { NodeInfo } from '../cluster/node-info.ts';
 import { podInfo, type PodInfo } from '../cluster/pod-info.ts';
@@ -82,9 +82,21 @@ export const info = (name: string, parts: PodParts = {}): PodInfo => podInfo(pod
 /** A node with these pods on it. */
 export const nodeWith = (name: string, pods: readonly PodInfo[] = [], parts: NodeParts = {}): NodeInfo => new NodeInfo(node(name, parts), pods);
 
+/** Storage that consists of these objects. */
+export function storageOf(...objects: readonly (PersistentVolumeClaim | PersistentVolume | StorageClass)[]): Cluster['storage'] {
+  const of = <T>(kind: string): T[] => objects.filter((one) => one.kind === kind) as unknown as T[];
+  const named = <T extends { metadata: { name: string; namespace?: string | undefined } }>(kind: string, name: string, namespace?: string): T | undefined => of<T>(kind).find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+  return {
+    claim: (namespace, name) => named<PersistentVolumeClaim>('PersistentVolumeClaim', name, namespace),
+    volume: (name) => named<PersistentVolume>('PersistentVolume', name),
+    volumes: () => of<PersistentVolume>('PersistentVolume'),
+    storageClass: (name) => named<StorageClass>('StorageClass', name),
+  };
+}
+
 /** A cluster of copies of these nodes, with the pods that are on them. */
-export function cluster(nodes: readonly NodeInfo[], parts: Partial<Pick<Cluster, 'namespaceLabels' | 'ownPods'>> = {}): ClusterState {
-  const state = new ClusterState({ namespaceLabels: () => ({}), ownPods: () => undefined, ...parts });
+export function cluster(nodes: readonly NodeInfo[], parts: Partial<Pick<Cluster, 'namespaceLabels' | 'ownPods' | 'storage'>> = {}): ClusterState {
+  const state = new ClusterState({ namespaceLabels: () => ({}), ownPods: () => undefined, storage: storageOf(), ...parts });
   for (const one of nodes) {
     state.setNode(one.node);
     for (const placed of one.pods.values()) state.place(placed, one.name);
