@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HorizontalPodAutoscaler } from '@roundsman/api';
+import type { HorizontalPodAutoscaler, Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { SmallCluster } from './small-cluster.ts';
 
@@ -20,16 +20,19 @@ whenDocker(describe)('autoscaling in a small cluster', () => {
     const burn = join(work, 'burn');
     mkdirSync(work);
     writeFileSync(burn, '');
-    // Burns processor time, as much as it may have, while the file is there.
-    const command = ['sh', '-c', 'while true; do [ -e /work/burn ] || sleep 0.2; done'];
+    // Says its name, and burns processor time, as much as it may have, while the file is there.
+    const command = ['sh', '-c', 'mkdir /tmp/www; hostname > /tmp/www/index.html; httpd -p 8080 -h /tmp/www; while true; do [ -e /work/burn ] || sleep 0.2; done'];
     const container = { name: 'main', image: 'busybox:1.35', command, resources: { requests: { cpu: '100m', memory: '8Mi' }, limits: { cpu: '200m' } }, volumeMounts: [{ name: 'work', mountPath: '/work' }] };
     await cluster.apply({
       apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'load' },
       spec: { replicas: 1, selector: { matchLabels: { app: 'load' } }, template: { metadata: { labels: { app: 'load' } }, spec: { terminationGracePeriodSeconds: 0, volumes: [{ name: 'work', hostPath: { path: work, type: 'Directory' } }], containers: [container] } } },
-    });
+    }, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'client' }, spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: 'busybox:1.35', command: ['sleep', '3600'] }] } });
+    await cluster.must(['expose', 'deployment', 'load', '--port=80', '--target-port=8080']);
     expect(await cluster.must(['autoscale', 'deployment', 'load', '--min=1', '--max=3', '--cpu-percent=50'])).toContain('horizontalpodautoscaler.autoscaling/load autoscaled');
+    const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } };
+    const memory = { type: 'Resource', resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '256Mi' } } };
     const one = { policies: [{ type: 'Pods', value: 1, periodSeconds }] };
-    await cluster.must(['patch', 'hpa', 'load', '--type=merge', '-p', JSON.stringify({ spec: { behavior: { scaleUp: one, scaleDown: { ...one, stabilizationWindowSeconds: 2 } } } })]);
+    await cluster.must(['patch', 'hpa', 'load', '--type=merge', '-p', JSON.stringify({ spec: { metrics: [cpu, memory], behavior: { scaleUp: one, scaleDown: { ...one, stabilizationWindowSeconds: 2 } } } })]);
 
     const reached = new Map<string, number>();
     const reaches = async (count: number, way: string): Promise<void> => {
@@ -43,9 +46,18 @@ whenDocker(describe)('autoscaling in a small cluster', () => {
     await reaches(3, 'up');
     atSpeed('up 2', 'up 3');
     await eventually(async () => expect((await cluster.must(['get', 'hpa', 'load'])).trim().split('\n').map((line) => line.replaceAll(/ {2,}/g, '|'))).toEqual([
-      'NAME|REFERENCE|TARGETS|MINPODS|MAXPODS|REPLICAS|AGE', expect.stringMatching(/^load\|Deployment\/load\|cpu: \d+%\/50%\|1\|3\|3\|\d+s$/),
+      'NAME|REFERENCE|TARGETS|MINPODS|MAXPODS|REPLICAS|AGE', expect.stringMatching(/^load\|Deployment\/load\|cpu: \d+%\/50%, memory: \d+m?\/256Mi\|1\|3\|3\|\d+s$/),
     ]), { within: 10_000 });
     expect(await cluster.must(['top', 'pod', '-l', 'app=load'])).toMatch(/^load-\S+ +\d{2,3}m +\d+Mi/m);
+
+    // They are on all nodes, and the Service leads to every one of them.
+    const pods = (await cluster.get<{ items: Pod[] }>('pods', '-l', 'app=load')).items;
+    expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(new Set(['one', 'two']));
+    await eventually(async () => {
+      const { spec } = await cluster.get<{ spec: { clusterIP: string } }>('service', 'load');
+      const said = await cluster.must(['exec', 'client', '--', 'sh', '-c', `for i in $(seq 20); do timeout 5 wget -qO- http://${spec.clusterIP}/; done`]);
+      expect(new Set(said.trim().split('\n'))).toEqual(new Set(pods.map(({ metadata }) => metadata.name)));
+    }, { within: 20_000 });
 
     rmSync(burn);
     await reaches(2, 'down');
