@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { parseServer } from './dns/upstream/servers.ts';
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== '');
+const pairs = (text: string): Record<string, string> => Object.fromEntries(list(text).map((pair) => [pair.split('=')[0] ?? '', pair.split('=').slice(1).join('=')]));
 
 /** Environment variables `ROUNDSMAN_NODE_AGENT_<KEY>`. */
 export const settingsSchema = z.object({
   node: z.string().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be a Kubernetes name').describe('Name of the node'),
   addresses: z.string().default('127.0.0.1').transform(list).pipe(z.array(z.union([z.ipv4(), z.ipv6()])).min(1)).describe('Its IP addresses, separated by commas; runners listen on them'),
-  labels: z.string().default('').transform((text) => Object.fromEntries(list(text).map((pair) => [pair.split('=')[0] ?? '', pair.split('=').slice(1).join('=')]))).describe('key=value, separated by commas'),
+  labels: z.string().default('').transform(pairs).describe('key=value, separated by commas'),
   share: z.coerce.number().positive().max(1).default(1).describe('Part of the machine that is this node, where several share it'),
   cpu: z.coerce.number().positive().optional().describe('Cores of the node; default: its share of the machine'),
   memoryMi: z.coerce.number().int().positive().optional().describe('Memory in MiB; default: its share of the machine'),
@@ -25,7 +26,7 @@ export const settingsSchema = z.object({
   ingressSeedFile: z.string().optional().describe('nkey seed of the identity of the ingress proxy, ingress-<node>'),
   ingressHttpPort: z.coerce.number().int().min(1).max(65_535).optional().describe('Port of the machine for HTTP to Ingresses; default: a free one, the same after a restart'),
   ingressHttpsPort: z.coerce.number().int().min(1).max(65_535).optional().describe('The same for HTTPS'),
-  ingressLogLevel: z.string().default('info').describe('debug tells of every request'),
+  ingressSettings: z.string().default('').transform(pairs).describe('Further settings of the ingress proxy, KEY=value for ROUNDSMAN_INGRESS_<KEY>, separated by commas'),
   deny: z.string().default('').describe('CIDR ranges that are no targets besides link-local ones, separated by commas'),
   denyEndpoints: z.string().default('').describe('address:port pairs that are no targets: the product’s own'),
   allow: z.string().default('').describe('Ranges, addresses or address:port that are targets all the same'),

@@ -66,7 +66,7 @@ describe('the ingress proxy that an agent keeps', () => {
   });
   const kept: NodeIngress[] = [];
   const ingress = async (more: Record<string, unknown> = {}): Promise<NodeIngress> => {
-    const config = settingsSchema.parse({ node: 'node-1', dataDir, natsUrl: 'nats://127.0.0.1:4222', ingressEntry: '/ingress.js', ingressSeedFile: '/seed', ...more });
+    const config = settingsSchema.parse({ node: 'node-1', dataDir, natsUrl: 'nats://127.0.0.1:4222', ingressEntry: '/ingress.js', ingressSeedFile: '/seed', ingressSettings: 'RESPONSE_MS=90000,LOG_LEVEL=debug', ...more });
     const one = new NodeIngress({ config, runtime, addresses: ['10.0.0.1', 'fd00::1'], log });
     kept.push(one);
     await one.start();
@@ -89,7 +89,7 @@ describe('the ingress proxy that an agent keeps', () => {
     const proxy = await listen(http);
     await eventually(() => expect(one.endpoint).toBe(`http=10.0.0.1:${http},https=10.0.0.1:${https},http=[fd00::1]:${http},https=[fd00::1]:${https}`));
     expect(one.condition()).toMatchObject({ status: 'True', message: `requests are let in at ports ${http} (HTTP) and ${https} (HTTPS)` });
-    expect(runtime.specs.get('ingress')?.env).toMatchObject({ ROUNDSMAN_INGRESS_NODE: 'node-1', ROUNDSMAN_INGRESS_BIND: '127.0.0.1,10.0.0.1,fd00::1', ROUNDSMAN_INGRESS_NATS_SEED_FILE: '/seed' });
+    expect(runtime.specs.get('ingress')?.env).toMatchObject({ ROUNDSMAN_INGRESS_NODE: 'node-1', ROUNDSMAN_INGRESS_BIND: '127.0.0.1,10.0.0.1,fd00::1', ROUNDSMAN_INGRESS_NATS_SEED_FILE: '/seed', ROUNDSMAN_INGRESS_RESPONSE_MS: '90000', ROUNDSMAN_INGRESS_LOG_LEVEL: 'debug' });
     runtime.end('ingress', 1);
     expect(one.endpoint).toBeUndefined();
     expect(one.condition()).toMatchObject({ type: 'IngressRunning', status: 'False', reason: 'IngressEnded', message: 'the ingress proxy ended with code 1' });

@@ -8,7 +8,7 @@ import type { Settings } from '../settings.ts';
 import { KeptProcess, type Kept } from './kept-process.ts';
 
 export interface NodeIngressOptions {
-  readonly config: Pick<Settings, 'node' | 'dataDir' | 'natsUrl' | 'natsCaFile' | 'ingressEntry' | 'ingressSeedFile' | 'ingressHttpPort' | 'ingressHttpsPort' | 'ingressLogLevel'>;
+  readonly config: Pick<Settings, 'node' | 'dataDir' | 'natsUrl' | 'natsCaFile' | 'ingressEntry' | 'ingressSeedFile' | 'ingressHttpPort' | 'ingressHttpsPort' | 'ingressSettings'>;
   readonly runtime: ContainerRuntime;
   /** Of the machine, by which pods and other machines reach it; none of them is loopback. */
   readonly addresses: readonly string[];
@@ -91,13 +91,14 @@ export class NodeIngress {
 
   #kept({ http, https }: Ports): Kept {
     const { config, addresses } = this.#options;
-    const { node, natsUrl, natsCaFile, ingressEntry, ingressSeedFile, ingressLogLevel } = config;
+    const { node, natsUrl, natsCaFile, ingressEntry, ingressSeedFile, ingressSettings } = config;
     return {
       spec: {
         id,
         labels: { 'roundsman.io/node': node },
         command: [process.execPath, ingressEntry],
         env: {
+          ...Object.fromEntries(Object.entries(ingressSettings).map(([key, value]) => [`ROUNDSMAN_INGRESS_${key}`, value])),
           ROUNDSMAN_INGRESS_NODE: node,
           ROUNDSMAN_INGRESS_NATS_URL: natsUrl,
           ...(ingressSeedFile === undefined ? {} : { ROUNDSMAN_INGRESS_NATS_SEED_FILE: ingressSeedFile }),
@@ -105,7 +106,6 @@ export class NodeIngress {
           ROUNDSMAN_INGRESS_BIND: [loopback, ...addresses].join(','),
           ROUNDSMAN_INGRESS_HTTP_PORT: String(http),
           ROUNDSMAN_INGRESS_HTTPS_PORT: String(https),
-          ROUNDSMAN_INGRESS_LOG_LEVEL: ingressLogLevel,
         },
         restart: { when: 'always' },
       },
