@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { assert, constantFrom, jsonValue, property } from 'fast-check';
+import { ApiError } from '../../errors.ts';
 import { horizontalPodAutoscaler } from '../../kinds/horizontalpodautoscaler.ts';
 import type { KubeObject } from '../../meta.ts';
+import { autoscalerRules } from '../../rules/autoscaler.ts';
 import { decode } from '../../validation/decode.ts';
 import { autoscalingV1 as view } from './autoscaling-v1.ts';
 
@@ -20,7 +23,14 @@ const status = {
 };
 const stored = (spec: object, more: { annotations?: object; status?: object } = {}): KubeObject =>
   decode(horizontalPodAutoscaler, { metadata: { name: 'x', namespace: 'default', ...(more.annotations === undefined ? {} : { annotations: more.annotations }) }, spec: { scaleTargetRef, maxReplicas: 5, ...spec }, ...(more.status === undefined ? {} : { status: more.status }) }, 'Strict').object;
-const back = (object: unknown): KubeObject => decode(horizontalPodAutoscaler, view.fromView(object as Record<string, unknown>, undefined, 'Strict').object, 'Strict').object;
+/** Written as intake does it. */
+function back(object: unknown): KubeObject {
+  const body = view.fromView(object as Record<string, unknown>, undefined, 'Strict').object;
+  horizontalPodAutoscaler.prepare?.(body, undefined);
+  const stored = decode(horizontalPodAutoscaler, body, 'Strict').object;
+  autoscalerRules(stored);
+  return stored;
+}
 const key = (name: string): string => `autoscaling.alpha.kubernetes.io/${name}`;
 
 describe('autoscaling/v1', () => {
@@ -55,6 +65,17 @@ describe('autoscaling/v1', () => {
     expect(object.metadata.annotations).toEqual({ kept: 'a' });
     expect(object.spec).toEqual({ scaleTargetRef, minReplicas: 1, maxReplicas: 2, metrics: [{ ...cpu, resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 10 } } }] });
   });
+  it('refuses what is no metric or behavior, and fails in no other way', () =>
+    assert(property(jsonValue(), constantFrom('metrics', 'behavior', 'current-metrics', 'conditions'), constantFrom('Resource', 'resource', 'object', 'ScaleUp', 'policies'), (value, name, member) => {
+      for (const written of [value, [{ [member]: value }], { ScaleUp: { [member]: value, Policies: [value] } }]) {
+        const body = { metadata: { name: 'x', annotations: { [key(name)]: JSON.stringify(written) } }, spec: { scaleTargetRef, maxReplicas: 2 } };
+        try {
+          view.toView(back(body));
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+        }
+      }
+    })));
   it('has the columns of v2', () => {
     const cells = view.columns.map(({ cell }) => cell(view.toView(stored({ metrics: [cpu, ...others] }, { status })), 0));
     expect(cells.slice(0, 6)).toEqual(['x', 'Deployment/web', 'cpu: 90%/60%, memory: <unknown>/100Mi + 3 more...', '1', 5, 2]);
