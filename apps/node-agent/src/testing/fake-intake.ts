@@ -39,6 +39,7 @@ export class FakeIntake {
         messages.nodeWrite,
         (asked) => {
           if (asked.operation === 'event') return this.#event(asked.event as never);
+          if (asked.operation === 'volumeRemoved') return {};
           const pod = this.#pods.get(asked.name);
           if (pod === undefined || pod.metadata.uid !== asked.uid) throw new ServiceError(404, `pods "${asked.name}" not found`);
           if (asked.operation === 'podGone') {
@@ -56,6 +57,8 @@ export class FakeIntake {
         () => ({
           configMaps: [...this.configMaps].map(([name, data]) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data })),
           secrets: [...this.secrets].map(([name, data]) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' }, data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])) })),
+          persistentVolumeClaims: [],
+          persistentVolumes: [],
         }),
         { node },
       ),
