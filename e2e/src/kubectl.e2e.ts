@@ -26,7 +26,10 @@ afterAll(() => cluster?.stop());
 describe('what the server is', () => {
   it('version, api-versions, api-resources', async () => {
     expect(await kubectl('version')).toMatch(/Server Version: v1\.32\.0\+roundsman\.\d/);
-    expect((await kubectl('api-versions')).trim().split('\n')).toEqual(['apps/v1', 'authentication.k8s.io/v1', 'authorization.k8s.io/v1', 'batch/v1', 'coordination.k8s.io/v1', 'kdoctor.io/v1beta1', 'metrics.k8s.io/v1beta1', 'policy/v1', 'roundsman.io/v1', 'scheduling.k8s.io/v1', 'system.kdoctor.io/v1beta1', 'v1']);
+    expect((await kubectl('api-versions')).trim().split('\n')).toEqual([
+      'apps/v1', 'authentication.k8s.io/v1', 'authorization.k8s.io/v1', 'autoscaling/v1', 'autoscaling/v2', 'batch/v1', 'coordination.k8s.io/v1', 'discovery.k8s.io/v1', 'kdoctor.io/v1beta1', 'metrics.k8s.io/v1beta1',
+      'networking.k8s.io/v1', 'policy/v1', 'roundsman.io/v1', 'scheduling.k8s.io/v1', 'storage.k8s.io/v1', 'system.kdoctor.io/v1beta1', 'v1',
+    ]);
     const resources = await kubectl('api-resources', '--no-headers');
     expect(resources).toMatch(/netreaches +nr +roundsman\.io\/v1 +true +NetReach/);
     expect(resources).toMatch(/runners +roundsman\.io\/v1 +false +Runner/);

@@ -33,8 +33,8 @@ const map = (...keys: readonly [string, ...string[]]): ListType => ({ type: 'map
 export function patchedList(path: readonly string[]): ListType {
   const field = path.at(-1) as string;
   if (field === 'finalizers' || field === 'podCIDRs') return { type: 'set' };
-  // Ports of a container are told apart by containerPort, those of a Service by port.
-  if (field === 'ports') return map(containerLists.includes(path.at(-2) ?? '') ? 'containerPort' : 'port');
+  // Ports of a container are told apart by containerPort, those of a Service by port; those of an EndpointSlice, at the top, are one value.
+  if (field === 'ports' && path.length > 1) return map(containerLists.includes(path.at(-2) ?? '') ? 'containerPort' : 'port');
   if (field === 'topologySpreadConstraints') return map('topologyKey');
   if (field === 'hostIPs') return map('ip');
   return sharedList(path);
@@ -44,7 +44,7 @@ export function patchedList(path: readonly string[]): ListType {
 export function appliedList(path: readonly string[]): ListType {
   const field = path.at(-1) as string;
   if (field === 'podCIDRs' || (field === 'finalizers' && path.at(-2) === 'metadata')) return { type: 'set' };
-  if (field === 'ports') return map(containerLists.includes(path.at(-2) ?? '') ? 'containerPort' : 'port', 'protocol');
+  if (field === 'ports' && path.length > 1) return map(containerLists.includes(path.at(-2) ?? '') ? 'containerPort' : 'port', 'protocol');
   if (field === 'topologySpreadConstraints') return map('topologyKey', 'whenUnsatisfiable');
   if (field === 'claims' && path.at(-2) === 'resources') return map('name');
   return sharedList(path);

@@ -118,9 +118,10 @@ describe('strategicMergePatch', () => {
       spec: { containers: [{ name: 'one', image: 'x:2', env: [{ name: 'B', value: '2' }], args: ['c'] }, { name: 'three' }], tolerations: [{ key: 'z' }] },
     });
     expect(at(result, 'spec', 'containers')).toEqual([
-      { name: 'one', image: 'x:2', ports: [{ containerPort: 80, name: 'http' }], env: [{ name: 'A', value: '1' }, { name: 'B', value: '2' }], args: ['c'] },
-      { name: 'two', image: 'y:1' },
+      { name: 'one', image: 'x:2', ports: [{ containerPort: 80, name: 'http' }], env: [{ name: 'B', value: '2' }, { name: 'A', value: '1' }], args: ['c'] },
+      // What is added stands where the patch has it, before what the patch does not name.
       { name: 'three' },
+      { name: 'two', image: 'y:1' },
     ]);
     expect(at(result, 'spec', 'tolerations')).toEqual([{ key: 'z' }]);
   });

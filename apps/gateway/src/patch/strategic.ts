@@ -37,6 +37,8 @@ function mergeObject(target: JsonObject, patch: JsonObject, path: readonly strin
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(deletePrefix)) deleteScalars(result, key.slice(deletePrefix.length), value);
     else if (key.startsWith(orderPrefix)) orderElements(result, target[key.slice(orderPrefix.length)], key.slice(orderPrefix.length), value, path);
+    // Without a word about the order it is that of the patch.
+    else if (Array.isArray(value) && patch[orderPrefix + key] === undefined && patchedList([...path, key]).type !== 'atomic') orderElements(result, target[key], key, value, path);
     else if (key.startsWith('$') && key !== '$patch' && key !== '$retainKeys') throw badRequest(`strategic merge patch: unknown directive ${key} at ${shown(path)}`);
   }
   return result;

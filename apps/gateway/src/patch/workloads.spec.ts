@@ -85,7 +85,7 @@ describe('strategic merge patches of workloads', () => {
 
   it('takes the lists that Kubernetes takes whole', () => {
     const live = { kind: 'ServiceAccount', imagePullSecrets: [{ name: 'a' }], secrets: [{ name: 's' }] };
-    expect(strategicMergePatch(live, { imagePullSecrets: [{ name: 'b' }], secrets: [{ name: 't' }] })).toEqual({ kind: 'ServiceAccount', imagePullSecrets: [{ name: 'b' }], secrets: [{ name: 's' }, { name: 't' }] });
+    expect(strategicMergePatch(live, { imagePullSecrets: [{ name: 'b' }], secrets: [{ name: 't' }] })).toEqual({ kind: 'ServiceAccount', imagePullSecrets: [{ name: 'b' }], secrets: [{ name: 't' }, { name: 's' }] });
   });
 });
 

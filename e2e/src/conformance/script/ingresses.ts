@@ -13,6 +13,7 @@ step('describe ingress of all', 'describe ingress every');
 step('ingress status', `patch ingress shop --subresource=status --type=merge -p '{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.7"},{"hostname":"lb.example"}]}}}'`);
 step('get ingress address', 'get ingress shop');
 step('ingress generation', `patch ingress every --type=merge -p '{"spec":{"rules":[{"host":"*.example.com"}]}}' -o jsonpath='{.metadata.generation} {.spec.rules}'`);
+step('ingress patch rules', `patch ingress every -p '{"spec":{"rules":[{"host":"b.example"}]}}' -o jsonpath='{.spec.rules}'`);
 step('create ingress twice', "create ingress shop --rule='a.example/=web:80'");
 
 const ingress = (spec: string, more = ''): string => `apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: more${more}}\nspec: {ingressClassName: outer, ${spec}}\n`;
