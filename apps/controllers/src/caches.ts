@@ -40,6 +40,7 @@ export class Caches {
   /** Index: `namespace`. */
   readonly dnses: Informer<Dns>;
   readonly configMaps: Informer;
+  readonly secrets: Informer;
   readonly persistentVolumes: Informer<PersistentVolume>;
   /** Index: `namespace`. */
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -83,6 +84,7 @@ export class Caches {
     this.ingressClasses = cache<IngressClass>('ingressclasses.networking.k8s.io');
     this.dnses = cache<Dns>('dnses.roundsman.io', [], { namespace });
     this.configMaps = cache('configmaps');
+    this.secrets = cache('secrets');
     this.persistentVolumes = cache<PersistentVolume>('persistentvolumes');
     this.claims = cache<PersistentVolumeClaim>('persistentvolumeclaims', [], { namespace });
     this.storageClasses = cache<StorageClass & KubeObject>('storageclasses.storage.k8s.io');

@@ -82,6 +82,9 @@ whenDocker(describe)('Ingress of a small cluster', () => {
         sent.once('error', reject).end();
       });
     await eventually(async () => expect(await trusted()).toBe('web\n'), { within: 10_000 });
+    // Of the certificate nothing is wrong; of a Service something is.
+    const events = await cluster.must(['get', 'events', '--field-selector', 'involvedObject.kind=Ingress,involvedObject.name=shop', '-o', 'jsonpath={.items[*].reason}']);
+    expect(new Set(events.split(' '))).toEqual(new Set(['ServiceNotFound']));
   });
 
   it('loses no request while its pods are rolled out anew, nor while its agent is started again', async () => {

@@ -1,11 +1,12 @@
-import { isServedIngress, type Ingress, type Service } from '@roundsman/api';
+import { isServedIngress, type Ingress, type KubeObject, type Service } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { backendsOf, problemsOf } from './backends.ts';
+import { certificateProblemsOf, secretNames } from './certificates.ts';
 import { entranceAddresses, isEntrance } from './entrance.ts';
 
 const portsOf = ({ spec }: Service): string => JSON.stringify(spec.ports?.map(({ port, name: called }) => [port, called]));
 
-/** Tells Ingresses that the cluster serves at which address they are reached, and which of their services do not exist. Those of other classes are not touched. */
+/** Tells Ingresses that the cluster serves at which address they are reached, and which of their services and certificates are not there. Those of other classes are not touched. */
 export function ingresses(deps: Deps): LoopDefinition {
   const { caches, objects, recorder } = deps;
   const tell = recorder.from('ingress-controller');
@@ -16,9 +17,15 @@ export function ingresses(deps: Deps): LoopDefinition {
   const leadingTo = ({ metadata }: Service): string[] =>
     caches.ingresses.by('namespace', metadata.namespace ?? '').filter((ingress) => backendsOf(ingress).some(({ service }) => service === metadata.name)).map(objectKey);
 
+  const showing = ({ metadata }: KubeObject): string[] =>
+    caches.ingresses.by('namespace', metadata.namespace ?? '').filter((ingress) => secretNames(ingress).includes(metadata.name)).map(objectKey);
+
   function tellProblems(key: string, ingress: Ingress): void {
     const { namespace = '' } = ingress.metadata;
-    const problems = problemsOf(backendsOf(ingress), namespace, (service) => caches.services.get(namespace, service));
+    const problems = [
+      ...problemsOf(backendsOf(ingress), namespace, (service) => caches.services.get(namespace, service)),
+      ...certificateProblemsOf(ingress, (secret) => caches.secrets.get(namespace, secret)),
+    ];
     const text = JSON.stringify([ingress.metadata.uid, problems]);
     if (told.get(key) === text) return;
     told.set(key, text);
@@ -31,6 +38,7 @@ export function ingresses(deps: Deps): LoopDefinition {
     wakes: [
       onOwnChange(caches.ingresses),
       onChange(caches.ingressClasses, all),
+      onChange(caches.secrets, ({ object }) => showing(object)),
       onChange(caches.services, ({ type, object, before }) => {
         if (isEntrance(object)) return all();
         return before !== undefined && type !== 'DELETED' && portsOf(before) === portsOf(object) ? [] : leadingTo(object);

@@ -181,6 +181,19 @@ describe('names of services', () => {
     expect((await ingress('foreign'))?.status?.loadBalancer).toEqual({});
     expect(await cluster.events(foreign)).toEqual([]);
   });
+
+  it('Ingress: a certificate that is missing, of another type or broken, told when it is so', async () => {
+    const made = await cluster.create<Ingress>({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'secured' }, spec: { tls: [{ hosts: ['a.example', 'b.example'], secretName: 'certificate' }], defaultBackend: { service: { name: 'shop', port: { number: 80 } } } } });
+    const own = 'the ingress proxy shows its own certificate for a.example, b.example';
+    const told = async (): Promise<string[]> => (await cluster.events(made)).filter((text) => !text.startsWith('Service'));
+    await cluster.until(async () => expect(await told()).toEqual([`SecretNotFound: Secret "certificate" does not exist in namespace "default"; ${own}`]));
+    const secret = (more: object) => cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'certificate' }, ...more });
+    await secret({ stringData: { 'tls.crt': 'x' } });
+    await cluster.until(async () => expect(await told()).toContain(`InvalidCertificate: Secret "certificate" is of type Opaque, not kubernetes.io/tls; ${own}`));
+    await cluster.delete('secrets', 'certificate');
+    await secret({ type: 'kubernetes.io/tls', stringData: { 'tls.crt': 'no certificate', 'tls.key': 'no key' } });
+    await cluster.until(async () => expect(await told()).toContainEqual(expect.stringContaining('InvalidCertificate: Secret "certificate" holds no certificate and key that can be used: ')));
+  });
 });
 
 describe('Endpoints that people make', () => {
