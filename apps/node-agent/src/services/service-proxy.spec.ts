@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { NetworkState } from '@roundsman/network';
+import { eventually } from '@roundsman/testkit';
+import type { ForwardingTable } from './forwarding/table.ts';
+import { ServiceProxy } from './service-proxy.ts';
+import { clusterNetwork, emptyState, endpoint, service, slice, slicesResource } from './testing/objects.ts';
+import { EmptyNamespace, whenPackets } from './testing/packet-lab.ts';
+
+whenPackets(describe)('a proxy of Services', () => {
+  let namespaces: EmptyNamespace[];
+  let folder: string;
+  let tables: ForwardingTable[];
+  const proxies: ServiceProxy[] = [];
+  beforeEach(() => {
+    namespaces = [new EmptyNamespace(), new EmptyNamespace()];
+    folder = mkdtempSync(join(tmpdir(), 'services-'));
+    tables = [];
+  });
+  afterEach(async () => {
+    for (const proxy of proxies.splice(0)) await proxy.stop();
+    for (const namespace of namespaces) namespace.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const log = { info: () => undefined, warn: () => undefined };
+  const rulesIn = (at: number): string => namespaces[at]?.run('nft list ruleset') ?? '';
+  function start(state: NetworkState, namespace: () => EmptyNamespace | undefined): ServiceProxy {
+    const proxy = new ServiceProxy({ cluster: 'c', mode: 'auto', state, folder, name: 'services', log, namespace, localNodes: () => new Set(['here']), onTable: (table) => void tables.push(table) });
+    proxies.push(proxy);
+    proxy.start();
+    return proxy;
+  }
+  function add(state: NetworkState, name: string, clusterIP: string): void {
+    state.apply('ADDED', 'services', service(name, { clusterIP }));
+    state.apply('ADDED', slicesResource, slice(name, [endpoint('10.244.0.1', 'here')]));
+  }
+
+  it('makes one transaction of a burst', async () => {
+    const state = emptyState();
+    const proxy = start(state, () => namespaces[0]);
+    await eventually(() => expect(tables).toHaveLength(1));
+    for (let index = 0; index < 200; index++) add(state, `s${index}`, `10.96.0.${index + 1}`);
+    await eventually(() => expect(rulesIn(0)).toContain('default/s199/80-tcp-ip'));
+    expect(tables).toHaveLength(2);
+    expect(proxy.status).toEqual({ by: 'nftables', problem: undefined });
+  });
+
+  it('takes nothing away before it knows what there is', async () => {
+    const before = emptyState();
+    add(before, 'web', '10.96.0.1');
+    const first = start(before, () => namespaces[0]);
+    await first.publish('pod-a', [{ protocol: 'TCP', hostIP: '', hostPort: 8_080, address: '10.244.0.1', containerPort: 80 }]);
+    const rules = rulesIn(0);
+    await first.stop();
+    // The next agent: what its cluster is it hears later, and which pods there are earlier.
+    const state = new NetworkState();
+    const later = start(state, () => namespaces[0]);
+    await later.keepOnly(['pod-a']);
+    add(state, 'web', '10.96.0.1');
+    const published = later.publish('pod-b', [{ protocol: 'TCP', hostIP: '', hostPort: 8_081, address: '10.244.0.2', containerPort: 80 }]);
+    expect(rulesIn(0)).toBe(rules);
+    state.decide(clusterNetwork);
+    await published;
+    expect(rulesIn(0)).toContain('tcp . 8080 comment "pod-a" : 10.244.0.1 . 80');
+    expect(rulesIn(0)).toContain('tcp . 8081 comment "pod-b" : 10.244.0.2 . 80');
+    expect(rulesIn(0)).toContain('default/web/80-tcp-ip');
+  });
+
+  it('takes host ports of pods back that ended while no agent ran', async () => {
+    const first = start(emptyState(), () => namespaces[0]);
+    await first.publish('pod-a', [{ protocol: 'TCP', hostIP: '', hostPort: 8_080, address: '10.244.0.1', containerPort: 80 }]);
+    await first.stop();
+    await start(emptyState(), () => namespaces[0]).keepOnly([]);
+    await eventually(() => expect(rulesIn(0)).not.toContain('pod-a'));
+  });
+
+  it('serves a node whose namespace is made anew, or later', async () => {
+    const state = emptyState();
+    add(state, 'web', '10.96.0.1');
+    let place: EmptyNamespace | undefined;
+    const proxy = start(state, () => place);
+    await eventually(() => expect(proxy.status.problem).toBe('the node has no network yet'));
+    place = namespaces[0];
+    proxy.wake();
+    await eventually(() => expect(rulesIn(0)).toContain('default/web/80-tcp-ip'));
+    place = namespaces[1];
+    proxy.wake();
+    await eventually(() => expect(rulesIn(1)).toBe(rulesIn(0)));
+  });
+
+  it('says why it does not forward, and does as soon as it can', async () => {
+    const state = emptyState();
+    const gone = { path: '/run/netns/rs-there-is-none' } as EmptyNamespace;
+    let place = gone;
+    const proxy = start(state, () => place);
+    await eventually(() => expect(proxy.status.problem).toContain('no such file'));
+    place = namespaces[0] as EmptyNamespace;
+    await eventually(() => expect(proxy.status).toEqual({ by: 'nftables', problem: undefined }));
+  });
+});
