@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeNetworkAnnotations } from '@roundsman/api';
+import { nodeNetworkAnnotations, volumesFolderAnnotation } from '@roundsman/api';
 import { messages } from '@roundsman/bus';
 import { FollowedNetwork } from '@roundsman/network';
 import { DockerPodRuntime, ProcessRuntime, type ContainerRuntime, type PodRuntime } from '@roundsman/containers';
@@ -19,7 +19,7 @@ import { isLoopback } from './network/addresses/loopback.ts';
 import { NetworkHost } from './network/network-host.ts';
 import { PodHost } from './pods/pod-host.ts';
 import { NodeForwarding } from './services/node-forwarding.ts';
-import type { Settings } from './settings.ts';
+import { volumesFolderOf, type Settings } from './settings.ts';
 
 const beatEveryMs = 2_000;
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
@@ -153,7 +153,7 @@ export class NodeAgent {
         'kubernetes.io/arch': this.#info['architecture'] ?? '',
         ...config.labels,
       },
-      annotations: { ...this.#network?.node.annotations, ...this.#forwarding?.annotations(), ...Object.fromEntries(Object.entries(answers).filter((entry): entry is [string, string] => entry[1] !== undefined)) },
+      annotations: { ...(config.docker === '' ? {} : { [volumesFolderAnnotation]: volumesFolderOf(config) }), ...this.#network?.node.annotations, ...this.#forwarding?.annotations(), ...Object.fromEntries(Object.entries(answers).filter((entry): entry is [string, string] => entry[1] !== undefined)) },
       conditions: [
         ...conditions,
         ...(runner === undefined ? [] : [runner]),

@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { parseServer } from './dns/upstream/servers.ts';
 
@@ -13,6 +14,7 @@ export const settingsSchema = z.object({
   cpu: z.coerce.number().positive().optional().describe('Cores of the node; default: its share of the machine'),
   memoryMi: z.coerce.number().int().positive().optional().describe('Memory in MiB; default: its share of the machine'),
   dataDir: z.string().min(1).describe('Folder of this agent alone; must outlive a restart'),
+  volumesDir: z.string().default('').describe('Folder of the volumes that are made on this node, an absolute path that must outlive a restart; default: volumes in the data folder'),
   natsUrl: z.string().min(1).default('nats://127.0.0.1:4222').describe('NATS for its runners and its ingress proxy'),
   natsCaFile: z.string().optional().describe('PEM of the authority behind the certificate of NATS: runners then connect by TLS'),
   runnerEntry: z.string().default('').describe('Program of the probe-runner (its main.js); without it no runner is started'),
@@ -46,3 +48,5 @@ export const settingsSchema = z.object({
 export type Settings = z.infer<typeof settingsSchema>;
 
 export const runnerNameOf = ({ runnerName, runtime, node }: Settings): string => runnerName ?? `${runtime}-${node}`;
+
+export const volumesFolderOf = ({ volumesDir, dataDir }: Settings): string => resolve(volumesDir === '' ? join(dataDir, 'volumes') : volumesDir);

@@ -6,7 +6,7 @@ import { needsMaterials, type Materials } from './materials.ts';
 import { podField, resourceField } from './pod-fields.ts';
 
 const facts = { podIPs: ['10.0.0.5', 'fd00::5'], hostIPs: ['192.0.2.1'], allocatable: { cpu: '4', memory: '8Gi' } };
-const materials: Materials = { configMaps: new Map([['map', new Map([['a', Buffer.from('1')], ['b=', Buffer.from('2')]])]]), secrets: new Map([['secret', new Map([['k', Buffer.from('v')]])]]) };
+const materials: Materials = { claims: new Map(), configMaps: new Map([['map', new Map([['a', Buffer.from('1')], ['b=', Buffer.from('2')]])]]), secrets: new Map([['secret', new Map([['k', Buffer.from('v')]])]]) };
 
 describe('references in texts', () => {
   it('are replaced where they name a variable; two dollar signs are one', () => {

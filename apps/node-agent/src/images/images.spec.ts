@@ -61,7 +61,7 @@ describe('getting an image', () => {
 
 describe('credentials of registries', () => {
   const pod = podOf({ containers: [container()], imagePullSecrets: [{ name: 'pull' }, { name: 'absent' }] });
-  const held = (image: string, auths: object) => credentialsFor(image, pod, { configMaps: new Map(), secrets: new Map([['pull', new Map([['.dockerconfigjson', Buffer.from(JSON.stringify({ auths }))]])]]) }).map(({ username, password }) => `${username}:${password}`);
+  const held = (image: string, auths: object) => credentialsFor(image, pod, { claims: new Map(), configMaps: new Map(), secrets: new Map([['pull', new Map([['.dockerconfigjson', Buffer.from(JSON.stringify({ auths }))]])]]) }).map(({ username, password }) => `${username}:${password}`);
   const auth = Buffer.from('me:se:cret').toString('base64');
 
   it('are those of the image’s registry, the most specific first', () => {
@@ -73,7 +73,7 @@ describe('credentials of registries', () => {
   });
 
   it('do not show in the error for a secret that is broken', () => {
-    const broken = { configMaps: new Map(), secrets: new Map([['pull', new Map([['.dockerconfigjson', Buffer.from('secret words')]])]]) };
+    const broken = { claims: new Map(), configMaps: new Map(), secrets: new Map([['pull', new Map([['.dockerconfigjson', Buffer.from('secret words')]])]]) };
     expect(() => credentialsFor('busybox', pod, broken)).toThrow(/^imagePullSecret "pull" holds no JSON$/);
   });
 });

@@ -51,14 +51,13 @@ export class BusIntake implements NodeIntake {
   async materials(pod: Pod): Promise<Materials> {
     if (!needsMaterials(pod)) return noMaterials;
     const ask = (after?: string) => this.#bus.request(messages.nodeMaterials, { node: this.#node }, { ...identityOf(pod), ...(after === undefined ? {} : { after }) });
-    let { configMaps, secrets, next } = await ask();
+    let { next, ...all } = await ask();
     while (next !== undefined) {
       const page = await ask(next);
-      configMaps = [...configMaps, ...page.configMaps];
-      secrets = [...secrets, ...page.secrets];
+      for (const part of ['configMaps', 'secrets', 'persistentVolumeClaims', 'persistentVolumes'] as const) all = { ...all, [part]: [...all[part], ...page[part]] };
       ({ next } = page);
     }
-    return materialsOf({ configMaps, secrets });
+    return materialsOf(all);
   }
 }
 

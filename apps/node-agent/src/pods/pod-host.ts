@@ -9,10 +9,11 @@ import { Images } from '../images/images.ts';
 import { BusIntake } from '../intake/node-intake.ts';
 import { PodSource } from '../intake/pod-source.ts';
 import type { NodeCondition } from '../machine.ts';
-import type { Settings } from '../settings.ts';
+import { volumesFolderOf, type Settings } from '../settings.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
 import { NodeStats } from '../stats/node-stats.ts';
 import { PodStreams } from '../streams/pod-streams.ts';
+import { VolumeRemover } from '../volumes/persistent/volume-remover.ts';
 import type { NodeServices } from './node-services.ts';
 import { PodManager } from './pod-manager.ts';
 import { StartSlots } from './start-slots.ts';
@@ -25,6 +26,7 @@ export class PodHost {
   readonly #services: NodeServices;
   readonly #streams: PodStreams;
   readonly #stats: NodeStats;
+  readonly #volumes: VolumeRemover;
   readonly manager: PodManager;
 
   constructor(context: ServiceContext<Settings>, runtime: PodRuntime, network: PodNetwork, networkState: NetworkState, allocatable: Readonly<Record<string, string>>) {
@@ -51,6 +53,7 @@ export class PodHost {
     this.manager = new PodManager(this.#services);
     this.#source = new PodSource(bus, config.node, log, this.manager);
     this.#streams = new PodStreams(bus, config.node, runtime, this.manager);
+    this.#volumes = new VolumeRemover({ bus, node: config.node, folder: volumesFolderOf(config), pods: () => [...this.manager.workers.values()].map(({ pod }) => pod), log });
     this.#stats = new NodeStats(bus, config.node, config.share, runtime, this.manager);
   }
 
@@ -59,12 +62,12 @@ export class PodHost {
     // What is on the machine is known before the first pod is.
     await this.manager.start();
     await this.#source.start();
-    await Promise.all([this.#streams.start(), this.#stats.start()]);
+    await Promise.all([this.#streams.start(), this.#stats.start(), this.#volumes.start()]);
   }
 
   /** The pods go on running. */
   async stop(): Promise<void> {
-    await Promise.all([this.#streams.stop(), this.#stats.stop()]);
+    await Promise.all([this.#streams.stop(), this.#stats.stop(), this.#volumes.stop()]);
     await this.#source.stop();
     await this.manager.stop();
     await Promise.race([this.#events.idle(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);

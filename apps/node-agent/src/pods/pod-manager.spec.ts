@@ -18,7 +18,7 @@ describe('pods on a runtime that does what it is told', () => {
   const runs = (name: string) => eventually(() => expect(node.container(name)).toMatchObject({ ready: true, state: { running: {} } }));
 
   it('show ConfigMaps as they are now, also those that an earlier agent set up', async () => {
-    const show = (text: string): void => void (node.materialsNow = { configMaps: new Map([['map', new Map([['key', Buffer.from(text)]])]]), secrets: new Map() });
+    const show = (text: string): void => void (node.materialsNow = { claims: new Map(), configMaps: new Map([['map', new Map([['key', Buffer.from(text)]])]]), secrets: new Map() });
     show('old');
     node.create('web', { containers: [container('main', { volumeMounts: [{ name: 'map', mountPath: '/map' }] })], volumes: [{ name: 'map', configMap: { name: 'map' } }] });
     await runs('web');
@@ -108,7 +108,7 @@ describe('pods on a runtime that does what it is told', () => {
   });
 
   it('show secrets from memory, where the agent may mount; two who set up volumes at once do each other no harm', async () => {
-    const show = (text: string): void => void (node.materialsNow = { configMaps: new Map(), secrets: new Map([['keys', new Map([['a', Buffer.from(text)], ['b', Buffer.from(text)]])]]) });
+    const show = (text: string): void => void (node.materialsNow = { claims: new Map(), configMaps: new Map(), secrets: new Map([['keys', new Map([['a', Buffer.from(text)], ['b', Buffer.from(text)]])]]) });
     show('0');
     node.create('web', { containers: [container('main', { volumeMounts: [{ name: 'keys', mountPath: '/keys' }] })], volumes: [{ name: 'keys', secret: { secretName: 'keys' } }] });
     await runs('web');

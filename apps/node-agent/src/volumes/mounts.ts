@@ -5,6 +5,9 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const environment = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin` };
 
+/** One whose server does not answer is let go of at once; more would be a fault. */
+const unmountMs = 10_000;
+
 /** Where file systems are mounted at or below a folder, the deepest first. */
 export async function mountsBelow(folder: string): Promise<string[]> {
   const table = await readFile('/proc/self/mountinfo', 'utf8');
@@ -29,5 +32,5 @@ export async function bindMount(source: string, target: string): Promise<void> {
 
 /** Unmounts all at or below a folder. */
 export async function unmountBelow(folder: string): Promise<void> {
-  for (const mount of await mountsBelow(folder)) await run('umount', ['-l', mount], { env: environment });
+  for (const mount of await mountsBelow(folder)) await run('umount', ['-l', mount], { env: environment, timeout: unmountMs, killSignal: 'SIGKILL' });
 }

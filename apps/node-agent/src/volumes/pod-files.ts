@@ -1,6 +1,6 @@
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseQuantity, type Container, type Pod, type Volume, type VolumeMount } from '@roundsman/api';
+import { claimNameOf, parseQuantity, type Container, type Pod, type Volume, type VolumeMount } from '@roundsman/api';
 import type { Mount } from '@roundsman/containers';
 import { hostsFile } from '../containers/hosts-file.ts';
 import { ConfigProblem } from '../environment/environment.ts';
@@ -11,6 +11,8 @@ import { writePayload } from './atomic-writer.ts';
 import { prepareHostPath } from './host-path.ts';
 import { mountMemory, unmountBelow } from './mounts.ts';
 import { payloadOf } from './payload.ts';
+import { answers, mountNfs } from './persistent/nfs.ts';
+import { preparePersistent, type Prepared } from './persistent/persistent-volume.ts';
 import { subPathOf } from './sub-path.ts';
 import { VolumeProblem } from './volume-problem.ts';
 
@@ -30,7 +32,7 @@ export class FilesKept extends Error {
 export class PodFiles {
   readonly #folder: string;
   /** Where each volume lies, by name. */
-  readonly #volumes = new Map<string, string>();
+  readonly #volumes = new Map<string, Prepared>();
   #setUp = false;
   #settingUp: Promise<void> = Promise.resolve();
 
@@ -119,30 +121,42 @@ export class PodFiles {
     }
   }
 
-  async #make(pod: Pod, volume: Volume, materials: Materials, facts: PodFacts): Promise<string> {
-    const { name, hostPath, emptyDir } = volume;
-    if (hostPath !== undefined) return prepareHostPath(name, hostPath);
+  async #make(pod: Pod, volume: Volume, materials: Materials, facts: PodFacts): Promise<Prepared> {
+    const { name, hostPath, emptyDir, nfs } = volume;
+    const here = (path: string): Prepared => ({ path, readOnly: false, remote: false });
+    if (hostPath !== undefined) return here(await prepareHostPath(name, hostPath));
     const group = pod.spec.securityContext?.fsGroup;
     const folder = join(this.#folder, 'volumes', name);
+    const claim = claimNameOf(pod, volume);
+    // What the pod has it keeps, whatever becomes of the claim.
+    if (claim !== undefined) return this.#volumes.get(name) ?? preparePersistent(pod, volume, claim, materials.claims.get(claim), folder);
+    if (nfs !== undefined) {
+      await mountNfs(nfs, folder, { readOnly: nfs.readOnly === true });
+      return { path: folder, readOnly: nfs.readOnly === true, remote: true };
+    }
     const payload = payloadOf(pod, volume, materials, facts);
     if (payload !== undefined) {
       if (holdsSecrets(volume)) await keepOffDisk(folder);
       await writePayload(folder, payload, group);
     } else if (emptyDir !== undefined || Object.keys(volume).length === 1) await makeEmpty(folder, emptyDir ?? {}, group);
     else throw new VolumeProblem(name, `no volume plugin matched: ${Object.keys(volume).find((key) => key !== 'name')} volumes cannot be mounted on this node`);
-    return folder;
+    return here(folder);
   }
 
   async #mount(container: Container, mount: VolumeMount, variables: ReadonlyMap<string, string>, pinnedAt: string): Promise<Mount> {
-    const root = this.#volumes.get(mount.name);
-    if (root === undefined) throw new ConfigProblem(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+    const volume = this.#volumes.get(mount.name);
+    if (volume === undefined) throw new ConfigProblem(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
     const subPath = mount.subPathExpr === undefined || mount.subPathExpr === '' ? (mount.subPath ?? '') : expandSubPath(mount.subPathExpr, variables);
-    const prepared = subPath === '' ? Promise.resolve(root) : subPathOf(root, subPath, pinnedAt);
-    const hostPath = await prepared.catch((error: Error) => {
+    const prepare = async (): Promise<string> => {
+      if (subPath === '') return volume.path;
+      if (volume.remote) await answers(volume.path);
+      return subPathOf(volume.path, subPath, pinnedAt);
+    };
+    const hostPath = await prepare().catch((error: Error) => {
       throw new ConfigProblem(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${error.message}`, { cause: error });
     });
     const propagation = mount.mountPropagation === undefined ? undefined : propagations[mount.mountPropagation];
-    return { hostPath, containerPath: mount.mountPath, readOnly: mount.readOnly === true, ...(propagation === undefined ? {} : { propagation }) };
+    return { hostPath, containerPath: mount.mountPath, readOnly: volume.readOnly || mount.readOnly === true, ...(propagation === undefined ? {} : { propagation }) };
   }
 }
 
