@@ -137,6 +137,7 @@ export class WiredNetwork implements NodeNetwork {
     const { uid } = pod.metadata;
     const addresses = this.#pool.take(uid, this.#before.get(uid));
     this.#before.delete(uid);
+    await this.#lookForPorts(pod, addresses);
     return { kind: 'none', addresses };
   }
 
@@ -146,12 +147,18 @@ export class WiredNetwork implements NodeNetwork {
     this.#sandboxes.set(podUid, { id, addresses });
     await this.#wire(podUid, sandbox.pid, addresses);
     const ports = hostPortsOf(pod, addresses);
-    if (ports.length > 0) {
-      if (this.#hostPorts === undefined) throw new RuntimeProblem('Sandbox', 'nothing on this node publishes host ports');
-      await refuseTaken(ports, this.#place);
-      await this.#hostPorts.publish(podUid, ports);
-    }
+    if (ports.length > 0) await this.#hostPorts?.publish(podUid, ports);
     return addresses;
+  }
+
+  /** Before anything is made for the pod. */
+  async #lookForPorts(pod: Pod, addresses: readonly string[]): Promise<void> {
+    const ports = hostPortsOf(pod, addresses);
+    if (ports.length === 0) return;
+    if (this.#hostPorts === undefined) throw new RuntimeProblem('Sandbox', 'nothing on this node publishes host ports');
+    // Its own, of a sandbox that it had before, are not in its way.
+    await this.#hostPorts.release(pod.metadata.uid);
+    await refuseTaken(ports, this.#place);
   }
 
   async release(podUid: string): Promise<void> {

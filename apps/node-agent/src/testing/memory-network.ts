@@ -4,14 +4,14 @@ import { NetworkState } from '@roundsman/network';
 import type { PodNetwork } from '../network/pod-network.ts';
 import { AddressPool } from '../network/addresses/address-pool.ts';
 
-export const clusterNetworkOf = (range: string): ClusterNetwork => ({
-  podCidrs: [range], nodePrefixes: [24], serviceCidrs: ['10.255.0.0/24'], loadBalancerCidrs: [], nodePorts: { first: 30000, last: 32767 },
+const clusterNetworkOf = (ranges: readonly string[]): ClusterNetwork => ({
+  podCidrs: [...ranges], nodePrefixes: ranges.map((range) => Number(range.split('/')[1])), serviceCidrs: ['10.255.0.0/24'], loadBalancerCidrs: [], nodePorts: { first: 30000, last: 32767 },
   domain: 'cluster.local', dnsAddresses: ['10.255.0.10'], backend: 'host-gw',
 });
 
 /** Of a cluster of one node, as intake tells it. */
-export function networkStateOf(range = '10.0.0.0/24', node = 'node-1', state = new NetworkState()): NetworkState {
-  state.replace(clusterNetworkOf(range), [{ resource: 'nodes', object: { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node, resourceVersion: '1' }, spec: { podCIDRs: [range] } } }]);
+export function networkStateOf(ranges: readonly string[] = ['10.0.0.0/24'], node = 'node-1', state = new NetworkState()): NetworkState {
+  state.replace(clusterNetworkOf(ranges), [{ resource: 'nodes', object: { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node, resourceVersion: '1' }, spec: { podCIDRs: ranges } } }]);
   return state;
 }
 

@@ -133,7 +133,7 @@ export class MachineNetwork {
     // Each for itself: one machine that cannot be reached so keeps no other from it.
     const failed: string[] = [];
     for (const { range, machine } of remotes) {
-      await runSteps([{ in: here, script: ip(`${range.includes(':') ? '-6 ' : ''}route replace ${range} via ${machine} proto ${routeProtocol}`) }]).catch((error: Error) => failed.push(`${range} via ${machine}: ${error.message}`));
+      await runSteps([{ in: here, script: ip(`route replace ${range} via ${machine} proto ${routeProtocol}`) }]).catch((error: Error) => failed.push(`${range} via ${machine}: ${error.message}`));
     }
     if (failed.length > 0) throw new Error(`no route to the pods of other machines: ${failed.join(', ')}. Machines that are not on one link need VXLAN (roundsman up --network-backend vxlan)`);
   }
@@ -154,7 +154,7 @@ export class MachineNetwork {
   /** Commands that remove routes to other machines that are not wanted any more. */
   async #stale(podCidrs: readonly string[], isWanted: (route: Route) => boolean): Promise<string[]> {
     const routes = await listedRoutes();
-    return routes.filter((route) => isOwnRoute(route, podCidrs) && route.isWayElsewhere && !isWanted(route)).map(({ range, device }) => `${range.includes(':') ? '-6 ' : ''}route del ${range} dev ${device} proto ${routeProtocol}`);
+    return routes.filter((route) => isOwnRoute(route, podCidrs) && route.isWayElsewhere && !isWanted(route)).map(({ range, device }) => `route del ${range} dev ${device} proto ${routeProtocol}`);
   }
 
   /** Routes go with a link that is set down. And what failed is tried again. */

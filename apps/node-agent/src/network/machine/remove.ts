@@ -21,7 +21,7 @@ export async function removeMachineNetwork(cluster: string): Promise<void> {
       script: [
         ipAnyhow(
           ...links.map(({ name }) => `link del ${name}`),
-          ...routes.map(({ range, type }) => `${range.includes(':') ? '-6 ' : ''}route del ${type === 'unicast' ? '' : `${type} `}${range} proto ${routeProtocol}`),
+          ...routes.map(({ range, type }) => `route del ${type === 'unicast' ? '' : `${type} `}${range} proto ${routeProtocol}`),
           ...(await ownAddresses(ranges)).map((address) => `addr del ${address} dev lo`),
         ),
         `nft delete table inet ${table} 2>/dev/null || :`,

@@ -53,7 +53,7 @@ export function vxlanRoutes({ cluster, podCIDRs }: VxlanDevice, remotes: readonl
     ip(
       ...remotes.flatMap((remote) => [
         `neigh replace ${nextHop(remote)} lladdr ${vtepMac(remote.machine)} dev ${name} nud permanent`,
-        `${remote.range.includes(':') ? '-6 ' : ''}route replace ${remote.range} via ${nextHop(remote)} dev ${name} onlink${from(remote.range)} proto ${routeProtocol}`,
+        `route replace ${remote.range} via ${nextHop(remote)} dev ${name} onlink${from(remote.range)} proto ${routeProtocol}`,
       ]),
     ),
   ].join('\n');

@@ -31,7 +31,7 @@ export const routesToNode = ({ owner, nodeAddresses, podCIDRs, machineAddresses 
     const from = own === undefined ? '' : ` src ${own}`;
     return [
       routeTo(address, nodeLinkName(owner), machineAddresses),
-      `${isIPv4(address) ? '' : '-6 '}route replace ${podCIDRs[index] ?? ''} via ${address} dev ${nodeLinkName(owner)} onlink${from} proto ${routeProtocol}`,
+      `route replace ${podCIDRs[index] ?? ''} via ${address} dev ${nodeLinkName(owner)} onlink${from} proto ${routeProtocol}`,
     ];
   });
 

@@ -35,7 +35,7 @@ export const wayOut = (device: string, addresses: readonly string[]): string[] =
       `addr replace ${address}/${v4 ? 32 : 128} dev ${device}${v4 ? '' : ' nodad'}`,
       ...(v4 ? [`route replace ${gateway} dev ${device} scope link`] : []),
       `neigh replace ${gateway} lladdr ${gatewayMac} dev ${device} nud permanent`,
-      `${v4 ? '' : '-6 '}route replace default via ${gateway} dev ${device} src ${address}`,
+      `route replace default via ${gateway} dev ${device} src ${address}`,
     ];
   });
 
