@@ -51,7 +51,7 @@ export function networkProblems(settings: NetworkSettings): { readonly setting: 
   const { podCidrs, serviceCidrs, loadBalancerCidrs, nodePrefixes } = settings;
   for (const [setting, own] of [['podCidrs', podCidrs], ['serviceCidrs', serviceCidrs], ['loadBalancerCidrs', loadBalancerCidrs]] as const) {
     if (own.length === 0 && setting !== 'loadBalancerCidrs') found(setting, 'must name a range');
-    if (own.length > 2 || own[0]?.family === own[1]?.family && own.length === 2) found(setting, 'must name one range per family at most');
+    if (own.length > 2 || (own.length === 2 && own[0]!.family === own[1]!.family)) found(setting, 'must name one range per family at most');
     else if (own.length === 2 && own[0]!.family === 'IPv6') found(setting, 'must name the IPv4 range first');
   }
   if (podCidrs.map(({ family }) => family).join() !== serviceCidrs.map(({ family }) => family).join()) found('serviceCidrs', `must have the same families as ${environment('podCidrs')}`);
