@@ -1,4 +1,4 @@
-import { overlaps, parseCidr, type Cidr } from '@roundsman/api';
+import { addressAt, indexIn, overlaps, parseCidr, type Cidr } from '@roundsman/api';
 import { z } from 'zod';
 import { UserError } from '../user-error.ts';
 
@@ -58,12 +58,13 @@ function asRange(flag: string, text: string): Cidr {
   }
 }
 
-/** Interfaces tell their address with the prefix: the network is what counts. */
+/** The network that an address with a prefix lies in: interfaces tell their own address. Nothing where it is none. */
 function parsed(text: string): Cidr[] {
-  try {
-    return [parseCidr(text)];
-  } catch (error) {
-    const network = /is the range it lies in$/.test((error as Error).message) ? /; (\S+) is the range/.exec((error as Error).message)?.[1] : undefined;
-    return network === undefined ? [] : [parseCidr(network)];
-  }
+  const [address = '', prefix = ''] = text.split('/');
+  const all = parseCidr(address.includes(':') ? '::/0' : '0.0.0.0/0');
+  const bits = all.family === 'IPv6' ? 128 : 32;
+  const place = indexIn(all, address);
+  if (place === undefined || !/^\d+$/.test(prefix) || Number(prefix) > bits) return [];
+  const size = 1n << BigInt(bits - Number(prefix));
+  return [parseCidr(`${addressAt(all, place - (place % size))}/${prefix}`)];
 }
