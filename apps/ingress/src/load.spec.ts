@@ -31,9 +31,9 @@ describe('under load', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     const problems: string[] = [];
     let asked = 0;
-    let ends = false;
+    const ending = new AbortController();
     const clients = Array.from({ length: 20 }, async (_, index) => {
-      while (!ends) {
+      while (!ending.signal.aborted) {
         asked += 1;
         const post = index % 2 === 0;
         const { status, text } = await ask(proxy.ports.http, 'shop.example', '/', { agent, ...(post ? { method: 'POST', body: 'x'.repeat(5_000) } : {}) }).catch((error: Error) => ({ status: 0, text: error.message }));
@@ -55,7 +55,7 @@ describe('under load', () => {
       told.put(resources.slice, slice('web', hosts, port));
       await eventually(() => behind.get(host)!.requests > 0);
     }
-    ends = true;
+    ending.abort();
     await Promise.all(clients);
     agent.destroy();
     for (const one of behind.values()) await one.stop();

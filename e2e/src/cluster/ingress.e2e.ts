@@ -90,9 +90,9 @@ whenDocker(describe)('Ingress of a small cluster', () => {
   it('loses no request while its pods are rolled out anew, nor while its agent is started again', async () => {
     const problems: string[] = [];
     let asked = 0;
-    let ends = false;
+    const ending = new AbortController();
     const clients = Array.from({ length: 4 }, async () => {
-      while (!ends) {
+      while (!ending.signal.aborted) {
         asked += 1;
         await get('mall.test', '/one/').then(({ status, text: body }) => status === 200 || problems.push(`${status} ${body}`), (error: Error) => problems.push(error.message));
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -103,7 +103,7 @@ whenDocker(describe)('Ingress of a small cluster', () => {
     await cluster.kill(['agent-one']);
     cluster.restart(['agent-one']);
     await cluster.ready(['one', 'two']);
-    ends = true;
+    ending.abort();
     await Promise.all(clients);
     expect(asked).toBeGreaterThan(100);
     expect(problems).toEqual([]);

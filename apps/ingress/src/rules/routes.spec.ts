@@ -55,7 +55,7 @@ describe('rules of Ingresses', () => {
 
 describe('classes of Ingresses', () => {
   const named = (ingressClassName?: string, annotation?: string): Ingress =>
-    ingress(`${ingressClassName}-${annotation}`, { ...(ingressClassName === undefined ? {} : { ingressClassName }) }, annotation === undefined ? {} : { annotations: { 'kubernetes.io/ingress.class': annotation } });
+    ingress(`${ingressClassName}-${annotation}`, ingressClassName === undefined ? {} : { ingressClassName }, annotation === undefined ? {} : { annotations: { 'kubernetes.io/ingress.class': annotation } });
   const names = (classes: Parameters<typeof served>[1], ...all: Ingress[]): string[] => served(all, classes).map(({ metadata }) => metadata.name);
 
   it('those of others are not touched, nor those of classes that do not exist', () => {

@@ -23,15 +23,17 @@ class EndpointAgent extends Agent {
   }
 
   override createConnection(_options: ClientRequestArgs, done: (error: Error | null, socket: Duplex) => void): undefined {
-    this.#endpoint.connect().then(
-      (socket) => done(null, socket),
-      (error: Error) => done(error, undefined as unknown as Duplex),
-    );
+    void this.#connected(done);
   }
 
   /** Of an endpoint that is gone none is kept. */
   override keepSocketAlive(socket: Duplex): boolean {
     return !this.#endpoint.retired && (super.keepSocketAlive(socket) as unknown as boolean);
+  }
+
+  async #connected(done: (error: Error | null, socket: Duplex) => void): Promise<void> {
+    const [error, socket] = await this.#endpoint.connect().then((made) => [null, made] as const, (failed: Error) => [failed, undefined] as const);
+    done(error, socket as Socket);
   }
 
   closeIdle(): void {
