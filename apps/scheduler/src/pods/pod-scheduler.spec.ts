@@ -70,6 +70,43 @@ describe('placing pods', () => {
     expect(binds()).toEqual([]);
   });
 
+  describe('whose claim waits for a node', () => {
+    const claim = (annotations: Record<string, string>, volumeName?: string): KubeObject =>
+      ({
+        apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { namespace: 'default', name: 'p', uid: 'claim', annotations },
+        spec: { storageClassName: 'lazy', accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem', resources: { requests: { storage: '1Gi' } }, ...(volumeName === undefined ? {} : { volumeName }) },
+      }) as unknown as KubeObject;
+    const selected = (): unknown => world.objects.get('persistentvolumeclaims default/p')?.metadata.annotations?.['volume.kubernetes.io/selected-node'];
+    beforeEach(async () => {
+      world.put('nodes', node('n', { allocatable: { cpu: '2' } }));
+      world.put('storageclasses.storage.k8s.io', { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'lazy', uid: 'lazy' }, provisioner: 'example.com/disks', volumeBindingMode: 'WaitForFirstConsumer' } as unknown as KubeObject);
+      world.put('persistentvolumeclaims', claim({}));
+      await world.start();
+      add('a', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'p' } }] });
+      await settled();
+    });
+
+    it('says which one, keeps its room, and binds the pod once the claim is bound', async () => {
+      expect([selected(), binds()]).toEqual(['n', []]);
+      add('b');
+      await settled();
+      expect(condition('b')?.message).toContain('0/1 nodes are available: 1 Insufficient cpu.');
+      world.put('persistentvolumes', { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'v', uid: 'v' }, spec: {} } as unknown as KubeObject);
+      world.put('persistentvolumeclaims', claim({ 'volume.kubernetes.io/selected-node': 'n', 'pv.kubernetes.io/bind-completed': 'yes' }, 'v'));
+      await settled();
+      expect(binds()).toEqual(['a to n']);
+    });
+
+    it('chooses anew when no volume could be had there, and says so', async () => {
+      world.put('persistentvolumeclaims', claim({}));
+      await settled();
+      expect(condition('a')?.message).toBe('running PreBind plugin "VolumeBinding": no volume could be had on node "n" for persistentvolumeclaim "p"; its events say why');
+      expect([selected(), binds()]).toEqual([undefined, []]);
+      await passed(1_000);
+      expect(selected()).toBe('n');
+    });
+  });
+
   it.each([
     ['refused', new ServiceError(422, 'no'), 'binding rejected: no'],
     ['lost', new Unreachable('no answer from intake'), undefined],
