@@ -62,7 +62,7 @@ export async function run(): Promise<Figure[]> {
     told.put(resources.ingress, ingress('shop', { rules: [rule('shop.example', { '/': 'web:80', '/cart': 'web:80' })] }));
     writeFileSync(join(folder, 'seed'), told.nats.seed(`ingress-${node}`), { mode: 0o600 });
     const port = await freePort();
-    const proxy = spawn(process.execPath, [ingressEntry], {
+    const proxy = spawn(process.execPath, ['--max-semi-space-size=4', '--v8-pool-size=1', ingressEntry], {
       stdio: 'inherit',
       env: { ROUNDSMAN_INGRESS_NODE: node, ROUNDSMAN_INGRESS_NATS_URL: told.nats.url, ROUNDSMAN_INGRESS_NATS_SEED_FILE: join(folder, 'seed'), ROUNDSMAN_INGRESS_BIND: '127.0.0.1', ROUNDSMAN_INGRESS_HTTP_PORT: String(port), ROUNDSMAN_INGRESS_LOG_LEVEL: 'warn' },
     });

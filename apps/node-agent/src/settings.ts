@@ -25,6 +25,7 @@ export const settingsSchema = z.object({
   runnerLogLevel: z.string().default('info'),
   runnerCapacityQps: z.coerce.number().positive().optional().describe('Requests per second the runner may be asked for'),
   ingressEntry: z.string().default('').describe('Program of the ingress proxy (its main.js), which one agent per machine keeps; without it none is started'),
+  ingressFlags: z.string().default('--max-semi-space-size=4,--v8-pool-size=1').transform(list).describe('Node flags for the ingress proxy, separated by commas'),
   ingressSeedFile: z.string().optional().describe('nkey seed of the identity of the ingress proxy, ingress-<node>'),
   ingressHttpPort: z.coerce.number().int().min(1).max(65_535).optional().describe('Port of the machine for HTTP to Ingresses; default: a free one, the same after a restart'),
   ingressHttpsPort: z.coerce.number().int().min(1).max(65_535).optional().describe('The same for HTTPS'),

@@ -8,7 +8,7 @@ import type { Settings } from '../settings.ts';
 import { KeptProcess, type Kept } from './kept-process.ts';
 
 export interface NodeIngressOptions {
-  readonly config: Pick<Settings, 'node' | 'dataDir' | 'natsUrl' | 'natsCaFile' | 'ingressEntry' | 'ingressSeedFile' | 'ingressHttpPort' | 'ingressHttpsPort' | 'ingressSettings'>;
+  readonly config: Pick<Settings, 'node' | 'dataDir' | 'natsUrl' | 'natsCaFile' | 'ingressEntry' | 'ingressFlags' | 'ingressSeedFile' | 'ingressHttpPort' | 'ingressHttpsPort' | 'ingressSettings'>;
   readonly runtime: ContainerRuntime;
   /** Of the machine, by which pods and other machines reach it; none of them is loopback. */
   readonly addresses: readonly string[];
@@ -91,12 +91,12 @@ export class NodeIngress {
 
   #kept({ http, https }: Ports): Kept {
     const { config, addresses } = this.#options;
-    const { node, natsUrl, natsCaFile, ingressEntry, ingressSeedFile, ingressSettings } = config;
+    const { node, natsUrl, natsCaFile, ingressEntry, ingressFlags, ingressSeedFile, ingressSettings } = config;
     return {
       spec: {
         id,
         labels: { 'roundsman.io/node': node },
-        command: [process.execPath, ingressEntry],
+        command: [process.execPath, ...ingressFlags, ingressEntry],
         env: {
           ...Object.fromEntries(Object.entries(ingressSettings).map(([key, value]) => [`ROUNDSMAN_INGRESS_${key}`, value])),
           ROUNDSMAN_INGRESS_NODE: node,
