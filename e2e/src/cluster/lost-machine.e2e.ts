@@ -43,7 +43,7 @@ whenDocker(describe)('a machine that is cut off', () => {
   const onThree = (list: readonly Pod[]): string[] => list.filter(({ spec }) => spec.nodeName === 'three').map(({ metadata }) => metadata.name);
   /** Which pods answer a program in a pod on another machine. */
   const answering = async (times: number): Promise<string[]> => {
-    const said = await cluster.must(['exec', 'client', '--', 'sh', '-c', `for i in $(seq ${times}); do wget -q -T 2 -O - http://web/ || echo failed; done`]);
+    const said = await cluster.must(['exec', 'client', '--', 'sh', '-c', `for i in $(seq ${times}); do timeout 3 wget -qO- http://web/ || echo failed; done`]);
     return [...new Set(said.trim().split('\n'))].sort();
   };
   /** Names of the pods that traffic is sent to. */

@@ -56,7 +56,7 @@ whenDocker(describe)('Services of a small cluster', () => {
   const serviceNamed = (name: string): Promise<Service> => cluster.get<Service>('service', name);
   /** What a program in a pod gets from a URL, so many times. */
   const askedFrom = async (node: string, url: string, times = 1): Promise<string[]> => {
-    const said = await cluster.must(['exec', `client-${node}`, '--', 'sh', '-c', `for i in $(seq ${times}); do wget -q -T 2 -O - ${url} || echo failed; done`]);
+    const said = await cluster.must(['exec', `client-${node}`, '--', 'sh', '-c', `for i in $(seq ${times}); do timeout 3 wget -qO- ${url} || echo failed; done`]);
     return said.trim().split('\n');
   };
   const names = async (app: string): Promise<string[]> => (await podsOf(app)).map(({ metadata }) => metadata.name).sort();
@@ -122,7 +122,7 @@ whenDocker(describe)('Services of a small cluster', () => {
     await eventually(async () => expect([...new Set(await askedFrom('two', 'http://web/', 60))].sort()).toEqual(five), { within: 20_000 });
     await cluster.must(['scale', 'deployment', 'web', '--replicas=0']);
     const { spec } = await serviceNamed('web');
-    await eventually(async () => expect((await cluster.kubectl(['exec', 'client-one', '--', 'wget', '-T', '5', '-O', '-', `http://${spec.clusterIP}/`])).stderr).toContain('Connection refused'), { within: 20_000 });
+    await eventually(async () => expect((await cluster.kubectl(['exec', 'client-one', '--', 'timeout', '5', 'wget', '-qO-', `http://${spec.clusterIP}/`])).stderr).toContain('Connection refused'), { within: 20_000 });
     await cluster.must(['scale', 'deployment', 'web', '--replicas=3']);
     await cluster.must(['rollout', 'status', 'deployment/web', '--timeout=60s'], { timeoutMs: 70_000 });
   }, 120_000);
