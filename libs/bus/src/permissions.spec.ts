@@ -45,11 +45,13 @@ rounds.v1.beat.n_2.r_1                         -      -       s         s       
 rounds.v1.node.n_1.cancel                      -      -       p         -           -        s        -     s      -
 rounds.v1.node.n_2.cancel                      -      -       p         -           -        s        -     -      -
 rounds.v1.node.n_1.pod                         p      -       -         -           -        s        s     -      -
+rounds.v1.node.n_1.volume                      p      -       -         -           -        s        s     -      -
 rounds.v1.node.n_1.stats                       -      p       -         p           -        s        s     -      -
 rounds.v1.node.n_1.pipe                        -      p       -         -           -        -        s     -      -
 rounds.v1.pipe.n_1.session.up                  -      p       -         -           -        -        s     -      -
 rounds.v1.pipe.n_1.session.down                -      s       -         -           -        -        p     -      -
 rounds.v1.node.n_2.pod                         p      -       -         -           -        s        -     -      -
+rounds.v1.node.n_2.volume                      p      -       -         -           -        s        -     -      -
 rounds.v1.node.n_2.stats                       -      p       -         p           -        s        -     -      -
 rounds.v1.node.n_2.pipe                        -      p       -         -           -        -        -     -      -
 rounds.v1.pipe.n_2.session.up                  -      p       -         -           -        -        -     -      -
@@ -70,6 +72,8 @@ rounds.v1.svc.intake.node-write.n_1            s      -       -         -       
 rounds.v1.svc.intake.node-write.n_2            s      -       -         -           -        -        -     -      -
 rounds.v1.svc.intake.node-materials.n_1        s      -       -         -           -        -        p     -      -
 rounds.v1.svc.intake.node-materials.n_2        s      -       -         -           -        -        -     -      -
+rounds.v1.svc.intake.node-volumes.n_1          s      -       -         -           -        -        p     -      -
+rounds.v1.svc.intake.node-volumes.n_2          s      -       -         -           -        -        -     -      -
 rounds.v1.svc.scheduler.materials.r_1          -      -       s         -           -        -        -     p      -
 rounds.v1.svc.scheduler.materials.r_2          -      -       s         -           -        -        -     -      -
 rounds.v1.svc.scheduler.materials.*            -      -       s         -           -        -        -     -      -
