@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Endpoint } from '@roundsman/api';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { emptyState, endpoint, service, slice, slicesResource } from '../testing/objects.ts';
 import { forwardingTable } from './forwarding-table.ts';
 import type { ForwardedPort } from './table.ts';

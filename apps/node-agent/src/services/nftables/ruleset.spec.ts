@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { ForwardedPort, ForwardingTable } from '../forwarding/table.ts';
 import type { PublishedPort } from '../host-ports.ts';
 import { rulesetOf } from './render.ts';

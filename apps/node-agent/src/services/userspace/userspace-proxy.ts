@@ -31,6 +31,8 @@ export class UserspaceProxy implements Forwarder {
   readonly #socket: string;
   #told: { readonly table: ForwardingTable; readonly hostPorts: readonly PublishedPort[] } | undefined;
   readonly #madeLocal = new Set<string>();
+  /** Those that it may not make local: tried again, told once. */
+  readonly #refused = new Set<string>();
 
   constructor(options: UserspaceOptions) {
     this.#options = options;
@@ -94,7 +96,8 @@ export class UserspaceProxy implements Forwarder {
         await makeLocal(this.#options.namespace, range);
         this.#madeLocal.add(range);
       } catch (error) {
-        this.#options.log.info({ err: error, range }, 'ClusterIPs are not made local: this needs an administrator');
+        if (!this.#refused.has(range)) this.#options.log.info({ err: error, range }, 'ClusterIPs are not made local: this needs an administrator');
+        this.#refused.add(range);
       }
     }
   }
