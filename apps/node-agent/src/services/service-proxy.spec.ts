@@ -43,8 +43,9 @@ whenPackets(describe)('a proxy of Services', () => {
     const proxy = start(state, () => namespaces[0]);
     await eventually(() => expect(tables).toHaveLength(1));
     for (let index = 0; index < 200; index++) add(state, `s${index}`, `10.96.0.${index + 1}`);
-    await eventually(() => expect(rulesIn(0)).toContain('default/s199/80-tcp-ip'));
+    await eventually(() => expect(tables.at(-1)?.ports).toHaveLength(200));
     expect(tables).toHaveLength(2);
+    expect(rulesIn(0)).toContain('default/s199/80-tcp-ip');
     expect(proxy.status).toEqual({ by: 'nftables', problem: undefined });
   });
 
