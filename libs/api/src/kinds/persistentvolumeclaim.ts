@@ -1,19 +1,9 @@
-import type { z } from 'zod';
 import { ageColumn, column, nameColumn, textAt, valueAt } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
 import { persistentVolumeClaimRules } from '../rules/storage/claim.ts';
-import { objectOf } from './object.ts';
 import { accessModesText, attributesColumn, classColumn, modeColumn, phaseText } from './persistentvolume/columns.ts';
-import { claimSpecSchema, claimStatusSchema } from './workload/claim.ts';
-
-const schema = objectOf('v1', 'PersistentVolumeClaim', 'A claim for a volume', {
-  spec: claimSpecSchema.prefault({}).describe('What the volume must be like'),
-  status: claimStatusSchema.prefault({}).describe('State of the claim'),
-});
-export type PersistentVolumeClaimSpec = z.infer<typeof claimSpecSchema>;
-export type PersistentVolumeClaimStatus = z.infer<typeof claimStatusSchema>;
-export interface PersistentVolumeClaim extends KubeObject<PersistentVolumeClaimSpec, PersistentVolumeClaimStatus> {}
+import { persistentVolumeClaimSchema } from './persistentvolumeclaim/schema.ts';
 
 /** Shown only of a claim that has, or had, a volume. */
 const ofVolume = (cell: (object: KubeObject) => string) => (object: KubeObject): string => ((textAt(object, 'spec', 'volumeName') ?? '') === '' ? '' : cell(object));
@@ -27,7 +17,7 @@ export const persistentVolumeClaim: Kind = {
   shortNames: ['pvc'],
   categories: [],
   namespaced: true,
-  schema,
+  schema: persistentVolumeClaimSchema,
   emptyIsAbsent: true,
   hasStatus: true,
   columns: [

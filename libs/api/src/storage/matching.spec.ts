@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Node } from '../kinds/node/schema.ts';
 import type { PersistentVolume } from '../kinds/persistentvolume/schema.ts';
-import type { PersistentVolumeClaim } from '../kinds/persistentvolumeclaim.ts';
+import type { PersistentVolumeClaim } from '../kinds/persistentvolumeclaim/schema.ts';
 import { mismatch, volumeFor } from './matching.ts';
 
 const volume = (name: string, storage: string, spec: Partial<PersistentVolume['spec']> = {}, labels = {}): PersistentVolume =>

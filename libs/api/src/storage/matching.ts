@@ -1,9 +1,9 @@
 import type { Node } from '../kinds/node/schema.ts';
 import type { PersistentVolume } from '../kinds/persistentvolume/schema.ts';
-import type { PersistentVolumeClaim } from '../kinds/persistentvolumeclaim.ts';
+import type { PersistentVolumeClaim } from '../kinds/persistentvolumeclaim/schema.ts';
 import type { Pod } from '../kinds/pod/schema.ts';
 import type { Volume } from '../kinds/pod/volume.ts';
-import type { StorageClass } from '../kinds/storageclass.ts';
+import type { StorageClass } from '../kinds/storageclass/schema.ts';
 import { selects } from '../label-selector.ts';
 import { termCondition } from '../node-selector.ts';
 import { compareQuantities } from '../quantity.ts';

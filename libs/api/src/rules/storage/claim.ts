@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AdmissionContext, Cause } from '../../kind.ts';
-import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../kinds/persistentvolumeclaim.ts';
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../kinds/persistentvolumeclaim/schema.ts';
 import { labelSelectorCauses } from '../../label-selector.ts';
 import type { KubeObject } from '../../meta.ts';
 import { subdomainProblem } from '../../names.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AdmissionContext, Cause } from '../../kind.ts';
-import type { StorageClass } from '../../kinds/storageclass.ts';
+import type { StorageClass } from '../../kinds/storageclass/schema.ts';
 import type { KubeObject } from '../../meta.ts';
 import { qualifiedNameProblem } from '../../names.ts';
 import { provisioners } from '../../storage/names.ts';
