@@ -38,6 +38,7 @@ const gatherMs = 20;
 const longestGatherMs = 300;
 const retryAfterMs = 1_000;
 const verifyEveryMs = 30_000;
+const releaseWithinMs = 5_000;
 const steering: ReadonlySet<string> = new Set(['network', 'services', 'endpointslices.discovery.k8s.io', 'nodes']);
 
 /** Keeps one network namespace forwarding as the state of the network says. What it has done stays when it stops. */
@@ -89,7 +90,9 @@ export class ServiceProxy implements HostPorts {
 
   publish(podUid: string, ports: readonly HostPort[]): Promise<void> {
     const before = this.#hostPorts.get(podUid) ?? [];
-    if (JSON.stringify(before) === JSON.stringify(ports)) return Promise.resolve();
+    const same = JSON.stringify(before) === JSON.stringify(ports);
+    const idle = this.#running === undefined && this.#timer === undefined && this.#status.problem === undefined;
+    if (same && (ports.length === 0 || idle)) return Promise.resolve();
     if (ports.length === 0) this.#hostPorts.delete(podUid);
     else this.#hostPorts.set(podUid, ports);
     return this.#effective();
@@ -97,7 +100,8 @@ export class ServiceProxy implements HostPorts {
 
   release(podUid: string): Promise<void> {
     // What cannot be taken back now is tried again: the pod need not wait for it.
-    return this.publish(podUid, []).catch(() => undefined);
+    const late = new Promise<void>((resolve) => setTimeout(resolve, releaseWithinMs).unref());
+    return Promise.race([this.publish(podUid, []).catch(() => undefined), late]);
   }
 
   keepOnly(podUids: readonly string[]): Promise<void> {
