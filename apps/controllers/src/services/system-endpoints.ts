@@ -74,7 +74,8 @@ function answersOf(text: string | undefined): Answers {
 
 /** By name: one slice for each address at which the node answers. */
 export function contentsOf({ metadata, spec }: Service, node: Node, answers: Answers): [string, SliceContent][] {
-  const ready = readiness(node) === 'True';
+  // A node asks itself where traffic stays on it: that the control plane does not hear the node says nothing about that way.
+  const ready = spec.internalTrafficPolicy === 'Local' || readiness(node) === 'True';
   const addresses = [...new Set(answers.map(({ address }) => address))];
   return addresses.map((address, index): [string, SliceContent] => {
     const ports = (spec.ports ?? []).flatMap(({ name = '', protocol, appProtocol }) => {

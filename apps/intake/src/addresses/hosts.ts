@@ -1,6 +1,6 @@
 import { invalid, kindByResource, type Cause, type Dns, type KubeObject } from '@roundsman/api';
-import type { AdmissionView } from '../admission/outcome.ts';
 import type { State } from '../state.ts';
+import type { AddressBook } from './book.ts';
 
 const resource = 'dnses.roundsman.io';
 
@@ -25,7 +25,7 @@ export class HostBook {
 }
 
 /** One host belongs to one object, and none of the cluster's own names is given away. Throws a 422 that says whose it is. */
-export function checkHost(object: KubeObject, { hosts, addresses }: Pick<AdmissionView, 'hosts' | 'addresses'>): void {
+export function checkHost(object: KubeObject, { hosts, addresses }: { readonly hosts: HostBook; readonly addresses: AddressBook }): void {
   const { metadata, spec } = object as Dns;
   const { host } = spec;
   const { domain } = addresses.network;
