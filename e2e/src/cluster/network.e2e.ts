@@ -223,4 +223,12 @@ whenDocker(describe)('the pod network of machines', () => {
     // The machine has an address among those of its pods: answers come by the way that the questions went.
     expect(plain(await cluster.machine('one').run('timeout', ...ask(await asker.address('c'))))).toBe((await asker.node('one')).spec?.podCIDR?.replace('/24', ''));
   }, 90_000);
+
+  it('nobody looks for the pods of a node that was taken out', async () => {
+    const range = (await asker.node('two')).spec?.podCIDR ?? '';
+    expect(await cluster.machine('one').run('ip', 'route')).toContain(range);
+    await cluster.kill(['agent-two']);
+    await cluster.must(['delete', 'node', 'two']);
+    await eventually(async () => expect(await cluster.machine('one').run('ip', 'route')).not.toContain(range), within);
+  }, 60_000);
 });
