@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Node, Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
+import { kubectlPath } from '../kubectl-cluster.ts';
 import { SmallCluster } from './small-cluster.ts';
 
 const run = promisify(execFile);
@@ -106,11 +108,18 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     expect(await open.say('one')).toBe('one');
     await cluster.kill(['agent-one', 'agent-two']);
     expect(await open.say('two')).toBe('two');
+    const addresses = await run(kubectlPath(), ['--kubeconfig', `${cluster.folder}/kubeconfig`, 'get', 'node', 'one', '-o', 'jsonpath={.status.addresses}']);
+    const told = spawn(kubectlPath(), ['--kubeconfig', `${cluster.folder}/kubeconfig`, 'get', 'node', 'one', '-w', '-o', 'jsonpath={.status.addresses}{"\\n"}'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const seen = new Set<string>();
+    createInterface({ input: told.stdout }).on('line', (line) => seen.add(line));
     cluster.restart(['agent-one', 'agent-two']);
     await cluster.apply(pod('d', 'one'));
     await asker.ready('d');
     expect(await open.say('three')).toBe('three');
     open.socket.destroy();
+    told.kill();
+    // Not even for a moment another one.
+    expect([...seen]).toEqual([addresses.stdout]);
     const after = await Promise.all(['a', 'c'].map((name) => asker.pod(name)));
     expect(after.map(({ status }) => [status?.podIP, status?.containerStatuses?.[0]?.restartCount])).toEqual(before.map(({ status }) => [status?.podIP, 0]));
     expect(before.map(({ status }) => status?.podIP)).not.toContain(await asker.address('d'));

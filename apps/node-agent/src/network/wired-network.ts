@@ -60,8 +60,8 @@ export class WiredNetwork implements NodeNetwork {
     return this.#place;
   }
   get nodeAddresses(): readonly string[] {
-    const { mode, machineAddresses } = this.#options;
-    const own = this.#addressing?.nodeAddresses ?? [];
+    const { mode, machineAddresses, place } = this.#options;
+    const own = this.#addressing?.nodeAddresses ?? place.nodeAddresses();
     return mode === 'machine' ? (machineAddresses.length > 0 ? machineAddresses : own) : own.length > 0 ? own : machineAddresses;
   }
   get annotations(): Readonly<Record<string, string>> {
@@ -87,7 +87,6 @@ export class WiredNetwork implements NodeNetwork {
       state.onChange((change) => {
         if (change.resource === 'network' || (change.resource === 'nodes' && change.object.name === owner.node)) this.#sync();
       }),
-      // Its own sandbox, or that of a pod that somebody else started again.
       runtime.watch(({ podUid, type }) => {
         if (podUid === nodeSandboxUid(owner) && type === 'ended') this.#sync();
       }),
@@ -173,7 +172,7 @@ export class WiredNetwork implements NodeNetwork {
   async #wire(podUid: string, pid: number | undefined, addresses: readonly string[]): Promise<void> {
     const { owner } = this.#options;
     if (pid === undefined || this.#place === undefined) throw new RuntimeProblem('Sandbox', 'the sandbox of the pod has ended');
-    const { mtu = await this.#mtu(), nodeAddresses = [] } = this.#addressing ?? {};
+    const { mtu = await this.#mtu(), nodeAddresses = this.#options.place.nodeAddresses() } = this.#addressing ?? {};
     await runSteps(podLinkSteps({ owner, podUid, pid, addresses, place: this.#place, nodeAddresses, mtu }));
   }
 

@@ -31,6 +31,10 @@ export class MachinePlace implements NodePlace {
     return here;
   }
 
+  nodeAddresses(): readonly string[] {
+    return [];
+  }
+
   hostNetwork(): SandboxNetwork {
     return { kind: 'host' };
   }

@@ -57,6 +57,10 @@ export class NamespacePlace implements NodePlace {
     return namespaceOf(pid);
   }
 
+  nodeAddresses(): readonly string[] {
+    return this.#sandbox?.addresses ?? [];
+  }
+
   hostNetwork(): SandboxNetwork | undefined {
     return this.#sandbox === undefined ? undefined : { kind: 'sandbox', id: this.#sandbox.id };
   }

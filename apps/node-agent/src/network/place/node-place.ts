@@ -15,6 +15,8 @@ export interface NodePlace {
   find(): Promise<NetworkNamespace | undefined>;
   /** Makes it, or what is missing of it. */
   ensure(addressing: NodeAddressing): Promise<NetworkNamespace>;
+  /** Of the node, as far as what was found tells: an agent that was started again must not tell others until it is told them. */
+  nodeAddresses(): readonly string[];
   /** How sandboxes of pods on the node's own network are made; undefined while there is none. */
   hostNetwork(): SandboxNetwork | undefined;
   /** Destinations that the agent's namespace must have routes to. */
