@@ -182,7 +182,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
     it('goes to the pod’s address where its network may not be entered', async () => {
       const daemon = new Daemon(lab.docker.socket);
       const connections = new PodConnections(daemon, false);
-      const { spec, sandbox } = await lab.run('echo hello > /tmp/index.html; exec httpd -f -p 9002 -h /tmp');
+      const { spec, sandbox } = await lab.run('echo hello > /tmp/index.html; exec httpd -f -p 9002 -h /tmp', {}, { network: await lab.network(30) });
       const answer = await eventually(async () => {
         const socket = await connections.connect(sandbox.id, 9002, never);
         socket.write('GET /index.html HTTP/1.0\r\n\r\n');
