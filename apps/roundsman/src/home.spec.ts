@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,6 +45,22 @@ describe('a home', () => {
     mkdirSync(home.file('data', 'postgres'));
     home.purge();
     expect(existsSync(home.path)).toBe(false);
+  });
+
+  it('goes without what pods had mounted in it, though a link leads to it', () => {
+    // Only root mounts.
+    if (!asRoot) return;
+    const [disk, real] = [join(folder, 'disk'), join(folder, 'real')];
+    for (const each of [disk, real]) mkdirSync(each);
+    writeFileSync(join(disk, 'precious'), 'x');
+    symlinkSync(real, join(folder, 'link'));
+    const home = new Home(join(folder, 'link', 'home'));
+    home.create();
+    const mounted = home.file('data', 'pods', 'uid with space', 'subpaths');
+    mkdirSync(mounted, { recursive: true });
+    execFileSync('mount', ['--bind', disk, mounted]);
+    home.purge();
+    expect([existsSync(home.path), existsSync(join(disk, 'precious'))]).toEqual([false, true]);
   });
 
   it('says which file is broken', () => {

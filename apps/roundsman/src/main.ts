@@ -47,7 +47,7 @@ program
   .command('down')
   .description('stop it, and end its pods')
   .option('--keep-pods', 'leave the pods running; up takes them over again')
-  .option('--purge', 'also remove its data, logs and keys')
+  .option('--purge', 'also remove its data, logs and keys, and with them the volumes that were made on this machine (not those in a folder of your own: ROUNDSMAN_NODE_AGENT_VOLUMES_DIR)')
   .action(async (options) => (await import('./commands/down.ts')).down(options));
 program
   .command('token')
