@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { writePayload } from './atomic-writer.ts';
 import { prepareHostPath } from './host-path.ts';
-import { unmountBelow } from './mounts.ts';
+import { bindMount, isMounted, mountsBelow, unmountBelow } from './mounts.ts';
+import { PodFiles } from './pod-files.ts';
 import { subPathOf } from './sub-path.ts';
 
 let root: string;
@@ -30,6 +31,21 @@ describe('a volume of keys', () => {
     expect(await writePayload(folder, payload({ a: '3', c: '4' }, 0o400), undefined)).toBe(true);
     expect((await readdir(folder)).sort()).toEqual([await readlink(join(folder, '..data')), '..data', 'a', 'c'].sort());
     expect([await readFile(join(folder, 'a'), 'utf8'), (await stat(join(folder, 'c'))).mode & 0o777]).toEqual(['3', 0o400]);
+  });
+});
+
+describe('the files of a pod', () => {
+  it('go without what is mounted in them, though a link leads to their folder', async () => {
+    // Only root mounts.
+    if (process.getuid?.() !== 0) return;
+    const [disk, real, link] = ['disk', 'real', 'link'].map((name) => join(root, name)) as [string, string, string];
+    for (const each of [disk, join(real, 'uid', 'subpaths')]) await mkdir(each, { recursive: true });
+    await writeFile(join(disk, 'precious'), 'x');
+    await symlink(real, link);
+    await bindMount(disk, join(link, 'uid', 'subpaths'));
+    expect([await mountsBelow(join(link, 'uid')), await isMounted(join(link, 'uid', 'subpaths')), await isMounted(join(link, 'uid'))]).toEqual([[join(real, 'uid', 'subpaths')], true, false]);
+    await new PodFiles(link, 'uid').remove();
+    expect([await readdir(real), await readdir(disk), await mountsBelow(join(link, 'none', 'such'))]).toEqual([[], ['precious'], []]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -8,8 +9,12 @@ const environment = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/b
 /** One whose server does not answer is let go of at once; more would be a fault. */
 const unmountMs = 10_000;
 
-/** Where file systems are mounted at or below a folder, the deepest first. */
-export async function mountsBelow(folder: string): Promise<string[]> {
+/**
+ * Where file systems are mounted at or below a folder, the deepest first. The kernel names them by where they really are: links above the folder are followed,
+ * or a mount would be overlooked and what lies behind it be removed with the folder. The folder itself is not touched: a server may be behind it that does not answer.
+ */
+export async function mountsBelow(given: string): Promise<string[]> {
+  const folder = await placeOf(given);
   const table = await readFile('/proc/self/mountinfo', 'utf8');
   const unescape = (text: string): string => text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
   return table
@@ -19,9 +24,24 @@ export async function mountsBelow(folder: string): Promise<string[]> {
     .sort((a, b) => b.length - a.length);
 }
 
+/** Whether a file system is mounted at this very place. */
+export const isMounted = async (folder: string): Promise<boolean> => (await mountsBelow(folder)).includes(await placeOf(folder));
+
+const placeOf = async (folder: string): Promise<string> => join(await realpathOf(dirname(folder)), basename(folder));
+
+/** Of a folder that is not there yet: as far as there is something. */
+async function realpathOf(folder: string): Promise<string> {
+  try {
+    return await realpath(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || folder === dirname(folder)) throw error;
+    return join(await realpathOf(dirname(folder)), basename(folder));
+  }
+}
+
 /** A file system in memory at the folder; `bytes`: the most it may hold. Needs root. */
 export async function mountMemory(folder: string, bytes: number | undefined): Promise<void> {
-  if ((await mountsBelow(folder)).includes(folder)) return;
+  if (await isMounted(folder)) return;
   await run('mount', ['-t', 'tmpfs', '-o', ['rw', 'mode=0777', ...(bytes === undefined ? [] : [`size=${bytes}`])].join(','), 'tmpfs', folder], { env: environment });
 }
 
@@ -30,7 +50,9 @@ export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', ['--no-canonicalize', '--bind', source, target], { env: environment });
 }
 
-/** Unmounts all at or below a folder. */
+/** Unmounts all at or below a folder. Throws when something stays mounted: what is behind it must not be removed with the folder. */
 export async function unmountBelow(folder: string): Promise<void> {
   for (const mount of await mountsBelow(folder)) await run('umount', ['-l', mount], { env: environment, timeout: unmountMs, killSignal: 'SIGKILL' });
+  const left = await mountsBelow(folder);
+  if (left.length > 0) throw new Error(`${left.join(', ')} is still mounted`);
 }

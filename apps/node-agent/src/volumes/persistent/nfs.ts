@@ -1,6 +1,6 @@
 import { access, mkdir, readFile, rmdir } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { mountsBelow, unmountBelow } from '../mounts.ts';
+import { isMounted, unmountBelow } from '../mounts.ts';
 import { runChild } from './child.ts';
 
 const mountMs = 30_000;
@@ -20,7 +20,7 @@ export interface NfsOptions {
 
 /** Mounts a directory of an NFS server; nothing when it is mounted already. Throws an Error that says what is missing and how to get it. */
 export async function mountNfs({ server, path }: Export, target: string, { readOnly, options = [] }: NfsOptions): Promise<void> {
-  if ((await mountsBelow(target)).includes(target)) return;
+  if (await isMounted(target)) return;
   await mkdir(target, { recursive: true });
   const host = server.includes(':') ? `[${server}]` : server;
   const all = [...options, readOnly ? 'ro' : 'rw'];
