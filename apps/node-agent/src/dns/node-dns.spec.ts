@@ -200,6 +200,13 @@ describe('DNS of a node', () => {
       expect((await ask(at, 'unable-too.example.com')).rcode).toBe('SERVFAIL');
     });
 
+    it('asks the next server when there is no way to one', async () => {
+      const good = await upstream(({ name }) => address(name, '192.0.2.2'));
+      // The kernel knows no way to an address of this family without an interface (link-local, no zone).
+      await start({ upstreams: ['[fe80::53]', `127.0.0.1:${good.port}`] });
+      expect(textOf(await ask(at, 'www.example.com'))).toBe('NOERROR 192.0.2.2');
+    });
+
     it('says REFUSED without servers, and never asks itself', async () => {
       await start({ resolvConf: 'nameserver 10.96.0.10\n' });
       expect((await ask(at, 'www.example.com')).rcode).toBe('REFUSED');

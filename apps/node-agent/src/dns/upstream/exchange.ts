@@ -37,7 +37,11 @@ function overUdp(server: Server, asked: Asked, id: number, timeoutMs: number): P
     socket.on('message', (message) => {
       if (answersTo(message, id, asked.question)) end(() => resolve(message));
     });
-    socket.connect(server.port, server.address, () => socket.send(encodeAsked(asked, id)));
+    // Who has no way to the server (a link that is down) is told at once, by the callback and not as an event.
+    socket.connect(server.port, server.address, (error?: Error) => {
+      if (error === undefined || error === null) socket.send(encodeAsked(asked, id));
+      else end(() => reject(error));
+    });
   });
 }
 
