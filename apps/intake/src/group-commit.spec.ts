@@ -23,7 +23,7 @@ function setUp() {
   let failed: Error | undefined;
   const waiting: (() => void)[] = [];
   const group = new GroupCommit(state, {
-    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.list(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books() }),
+    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.admittedList(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books() }),
     commit: (changes) =>
       new Promise((resolve, reject) => {
         flushes.push({ changes, done: resolve, fail: () => reject(new Error('the disk is gone')) });

@@ -55,7 +55,7 @@ export class Term {
   readonly #addresses: AddressBook;
   readonly #hosts: HostBook;
   readonly #admitted = (...[resource, namespace, name]: Parameters<State['admitted']>): KubeObject | undefined => this.#state.admitted(resource, namespace, name);
-  readonly #list = (resource: string): KubeObject[] => this.#state.list(resource);
+  readonly #list = (resource: string): KubeObject[] => this.#state.admittedList(resource);
   readonly #broken = Promise.withResolvers<string>();
   #service: Subscription | undefined;
   #timers: NodeJS.Timeout[] = [];

@@ -22,7 +22,7 @@ function setUp(objects: number, finalizers?: string[]) {
     lastOfResource: new Map([['namespaces', 10]]),
   });
   const group: GroupCommit = new GroupCommit(state, {
-    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.list(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books() }),
+    admit: (write) => admit(write, { admitted: (...where) => state.admitted(...where), list: (of) => state.admittedList(of), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books() }),
     commit: () => new Promise((resolve) => setImmediate(resolve)),
     committed: (changes) => sweep.committed(changes),
     settled: () => undefined,

@@ -53,6 +53,18 @@ export class State {
     return [...(this.#committed.get(resource)?.values() ?? [])];
   }
 
+  /** All of a resource as they will be when everything admitted is committed. */
+  admittedList(resource: string): KubeObject[] {
+    const pending = this.#pending.get(resource);
+    if (pending === undefined || pending.size === 0) return this.list(resource);
+    const objects = new Map(this.#committed.get(resource));
+    for (const [key, { object }] of pending) {
+      if (object === undefined) objects.delete(key);
+      else objects.set(key, object);
+    }
+    return [...objects.values()];
+  }
+
   /** Resources with the number of their committed objects. */
   counts(): [resource: string, count: number][] {
     return [...this.#committed].map(([resource, objects]) => [resource, objects.size]);

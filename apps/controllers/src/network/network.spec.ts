@@ -4,7 +4,7 @@ import { TestCluster } from '../testing/cluster.ts';
 
 let cluster: TestCluster;
 beforeAll(async () => {
-  cluster = await TestCluster.start({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500' });
+  cluster = await TestCluster.start({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500', ROUNDSMAN_INTAKE_POD_CIDRS: '10.244.0.0/16,fd00:10:244::/48', ROUNDSMAN_INTAKE_SERVICE_CIDRS: '10.96.0.0/16,fd00:10:96::/112' });
   cluster.nodes.placement = () => undefined;
 }, 60_000);
 afterAll(() => cluster.stop());
@@ -22,7 +22,7 @@ const network = (change: (network: Record<string, unknown>) => void) =>
 describe('the pod CIDRs of nodes', () => {
   it('are given one after the other, never twice, and again late, also by the next leader', async () => {
     cluster.nodes.join('n1', 'n2', 'n3');
-    await cluster.until(async () => expect((await all()).sort()).toEqual(['10.244.0.0/24', '10.244.1.0/24', '10.244.2.0/24']));
+    await cluster.until(async () => expect((await all()).sort()).toEqual(['10.244.0.0/24', '10.244.1.0/24', '10.244.2.0/24', 'fd00:10:244:1::/64', 'fd00:10:244:2::/64', 'fd00:10:244::/64']));
     expect((await cluster.get<Node>('nodes', 'n1'))?.spec.podCIDR).toBe((await cidrs('n1'))?.[0]);
     cluster.nodes.lose('n3');
     // Not heard any more, or its next heartbeat would bring it back.
@@ -31,17 +31,17 @@ describe('the pod CIDRs of nodes', () => {
     await cluster.stopControllers();
     await cluster.startControllers({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500' });
     cluster.nodes.join('n4');
-    await cluster.until(async () => expect(await cidrs('n4')).toEqual(['10.244.3.0/24']));
+    await cluster.until(async () => expect(await cidrs('n4')).toEqual(['10.244.3.0/24', 'fd00:10:244:3::/64']));
   }, 30_000);
 
   it('are refused when another node has them, whoever writes', async () => {
     const [taken] = (await cidrs('n1'))!;
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'by-hand' }, spec: { podCIDR: taken, podCIDRs: [taken] } };
-    await expect(cluster.create(node)).rejects.toThrow(`spec.podCIDRs[0]: Invalid value: "${taken}": overlaps with ${taken} of node n1`);
+    await expect(cluster.create(node)).rejects.toThrow(`spec.podCIDRs[0]: Invalid value: "${taken}": overlaps with ${(await cidrs('n1'))!.join(', ')} of node n1`);
   });
 
-  it('run out: an event says so, nothing is given, and who waits gets what becomes free; of both families or none', async () => {
-    await network((it) => Object.assign(it, { podCidrs: ['10.244.0.0/22', 'fd00:10:244::/48'], nodePrefixes: [24, 64] }));
+  it('run out: an event says so, nothing is given of either family, and who waits gets what becomes free', async () => {
+    await network((it) => Object.assign(it, { podCidrs: ['10.244.0.0/22', 'fd00:10:244::/48'] }));
     cluster.nodes.join('n5');
     await cluster.until(async () => expect((await cidrs('n5'))?.[0]).toBe('10.244.2.0/24'));
     expect((await cidrs('n5'))?.[1]).toMatch(/^fd00:10:244:/);

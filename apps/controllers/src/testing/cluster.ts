@@ -39,10 +39,11 @@ export class TestCluster {
     this.nodes = new FakeNodes(parts.bus, parts.store);
   }
 
+  /** `settings`: of the controllers and of intake. */
   static async start(settings: NodeJS.ProcessEnv = {}, through?: Through): Promise<TestCluster> {
     const [postgres, nats] = await Promise.all([startPostgres({ prepare: migrateStore }), startNats()]);
     const databaseUrl = await postgres.createDatabase();
-    const intake = await startIntake(databaseUrl, nats.url);
+    const intake = await startIntake(databaseUrl, nats.url, settings);
     const cluster = new TestCluster({ bus: await nats.connect('tester'), store: openStore(databaseUrl), nats, postgres, databaseUrl, intake });
     await cluster.startControllers(settings, through);
     await cluster.nodes.start();
@@ -158,9 +159,9 @@ export class TestCluster {
   }
 }
 
-async function startIntake(databaseUrl: string, natsUrl: string): Promise<ChildProcess> {
+async function startIntake(databaseUrl: string, natsUrl: string, settings: NodeJS.ProcessEnv): Promise<ChildProcess> {
   const file = join(import.meta.dirname, '../../../intake/test/instance.mjs');
-  const intake = spawn(process.execPath, [file], { env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: databaseUrl, NATS_URL: natsUrl }, stdio: ['pipe', 'pipe', 'inherit'] });
+  const intake = spawn(process.execPath, [file], { env: { ...process.env, ...settings, NODE_OPTIONS: '', DATABASE_URL: databaseUrl, NATS_URL: natsUrl }, stdio: ['pipe', 'pipe', 'inherit'] });
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: intake.stdout }).on('line', (line) => line.includes(readyMark) && resolve());
     intake.once('exit', (code) => reject(new Error(`intake ended (${code}): is everything built?`)));

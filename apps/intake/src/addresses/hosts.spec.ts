@@ -10,7 +10,7 @@ const namespace = (name: string) => ({ resource: 'namespaces', namespace: '', na
 
 it('a host belongs to one object, also when two ask for it at once, until that gives it up', async () => {
   const state = new State({ head: 1, objects: [namespace('a'), namespace('b')], lastOfResource: new Map() });
-  const view = { admitted: state.admitted.bind(state), list: state.list.bind(state), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books(state) };
+  const view = { admitted: state.admitted.bind(state), list: state.admittedList.bind(state), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, ...books(state) };
   const group = new GroupCommit(state, { admit: (write) => admit(write, view), commit: () => new Promise((resolve) => setImmediate(resolve)), committed: () => undefined, settled: () => undefined, failed: () => undefined });
   const send = (at: string, operation: WriteRequest['operation'], host = ''): Promise<string> => {
     const object = { metadata: { name: 'x' }, spec: { host, paths: [{ path: '/', service: { name: 'web', port: 80 } }] } };

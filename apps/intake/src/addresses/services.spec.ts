@@ -15,7 +15,7 @@ function cluster(settings: Record<string, string> = {}) {
   const namespace = (name: string) => ({ resource: 'namespaces', namespace: '', name, object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, uid: name, resourceVersion: '1', generation: 1, creationTimestamp: 't' }, spec: {} } });
   const state = new State({ head: 1, objects: [namespace('default'), namespace('kube-system')], lastOfResource: new Map() });
   const addresses = addressBook(settings, state);
-  const view = { admitted: state.admitted.bind(state), list: state.list.bind(state), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, addresses, hosts: new HostBook(state) };
+  const view = { admitted: state.admitted.bind(state), list: state.admittedList.bind(state), limits: { maxBodyBytes: 1, maxQpsPerRunner: 1, maxRequestsPerRound: 1 }, policy: compilePolicy(), now: 0, addresses, hosts: new HostBook(state) };
   const group = new GroupCommit(state, { admit: (write) => admit(write, view), commit: () => new Promise((resolve) => setImmediate(resolve)), committed: () => undefined, settled: () => undefined, failed: () => undefined });
   const send = async (write: Partial<WriteRequest>): Promise<Service> => (await group.submit({ operation: 'create', resource: 'services', namespace: 'default', fieldValidation: 'Strict', dryRun: false, ...write })).object as Service;
   return {

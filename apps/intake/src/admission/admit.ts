@@ -5,6 +5,7 @@ import {
   type AdmissionContext, type Cause, type Kind, type KubeObject, type ObjectMeta, type StoredMeta,
 } from '@roundsman/api';
 import { checkHost } from '../addresses/hosts.ts';
+import { checkPodCidrs } from '../addresses/pod-cidrs.ts';
 import { completeService } from '../addresses/services.ts';
 import { isInternal } from '../users.ts';
 import { bind } from './binding.ts';
@@ -20,7 +21,7 @@ type Body = Record<string, unknown>;
 /** Text that says something; anything else counts as not given. */
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 /** What objects get from others, or may not be beside them. They may change the object. */
-const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { pods: completePod, persistentvolumes: completeVolume, persistentvolumeclaims: completeClaim, services: completeService, 'ingresses.networking.k8s.io': completeIngress, 'dnses.roundsman.io': checkHost, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
+const completions: Readonly<Record<string, (object: KubeObject, view: AdmissionView, old: KubeObject | undefined) => void>> = { nodes: checkPodCidrs, pods: completePod, persistentvolumes: completeVolume, persistentvolumeclaims: completeClaim, services: completeService, 'ingresses.networking.k8s.io': completeIngress, 'dnses.roundsman.io': checkHost, 'priorityclasses.scheduling.k8s.io': onlyOneDefault };
 
 const isRecord = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -72,9 +72,7 @@ function refuseAtLimit(budget: KubeObject, status: BudgetStatus): void {
 function budgetsOf({ metadata }: KubeObject, view: AdmissionView): KubeObject[] {
   return view
     .list(budgetResource)
-    .filter((budget) => budget.metadata.namespace === metadata.namespace)
-    .flatMap((budget) => view.admitted(budgetResource, budget.metadata.namespace, budget.metadata.name) ?? [])
-    .filter(({ spec }) => selects((spec as BudgetSpec).selector, metadata.labels));
+    .filter((budget) => budget.metadata.namespace === metadata.namespace && selects((budget.spec as BudgetSpec).selector, metadata.labels));
 }
 
 function exhausted({ metadata }: KubeObject, { conditions = [] }: BudgetStatus, now: number): readonly Record<string, unknown>[] {

@@ -11,6 +11,7 @@ export type WriteRequest = z.output<typeof writeSchema>;
 export interface AdmissionView {
   /** Objects as they will be when everything admitted before is committed. */
   readonly admitted: (resource: string, namespace: string | undefined, name: string) => KubeObject | undefined;
+  /** The same of a whole resource: what two writes of one batch may not both have is had by the first. */
   readonly list: (resource: string) => readonly KubeObject[];
   readonly limits: Limits;
   readonly policy: Policy;
