@@ -1,8 +1,11 @@
 import type { Ingress, Service } from '@roundsman/api';
 
-/** A service that something leads to, and by which way. */
+/** Where something leads, and by which way. */
 export interface Backend {
-  readonly service: string;
+  /** Name of a service; undefined: it leads to something else. */
+  readonly service: string | undefined;
+  /** What else: `Bucket icons`. */
+  readonly other?: string;
   /** By number or by name. */
   readonly port: string | number | undefined;
   /** For people: `path shop.example.com/cart`. */
@@ -12,8 +15,9 @@ export interface Backend {
 export function backendsOf({ spec }: Ingress): Backend[] {
   const backends: Backend[] = [];
   const add = (backend: NonNullable<Ingress['spec']['defaultBackend']>, way: string): void => {
-    const { service } = backend;
+    const { service, resource } = backend;
     if (service !== undefined) backends.push({ service: service.name, port: service.port.number ?? service.port.name, way });
+    else if (resource !== undefined) backends.push({ service: undefined, other: `${resource.kind} ${resource.name}`, port: undefined, way });
   };
   if (spec.defaultBackend !== undefined) add(spec.defaultBackend, 'the default backend');
   for (const { host, http } of spec.rules ?? []) for (const { path, backend } of http?.paths ?? []) add(backend, `path ${host ?? '*'}${path ?? '/'}`);
@@ -21,24 +25,28 @@ export function backendsOf({ spec }: Ingress): Backend[] {
 }
 
 export interface BackendProblem {
-  readonly reason: 'ServiceNotFound' | 'ServicePortNotFound';
+  readonly reason: 'ServiceNotFound' | 'ServicePortNotFound' | 'BackendNotServed';
   readonly message: string;
 }
 
-/** What keeps requests from getting there; of each service and port once, with all ways that lead to it. */
+/** What keeps requests from getting there; of each backend once, with all ways that lead to it. */
 export function problemsOf(backends: readonly Backend[], namespace: string, find: (name: string) => Service | undefined): BackendProblem[] {
   const ways = new Map<string, BackendProblem & { ways: string[] }>();
-  for (const { service: name, port, way } of backends) {
-    const service = find(name);
-    const has = service?.spec.ports?.some((one) => one.port === port || one.name === port) === true;
-    if (service !== undefined && has) continue;
-    const problem: BackendProblem =
-      service === undefined
-        ? { reason: 'ServiceNotFound', message: `Service "${name}" does not exist in namespace "${namespace}"` }
-        : { reason: 'ServicePortNotFound', message: `Service "${name}" has no port ${port ?? ''}` };
+  for (const backend of backends) {
+    const problem = problemOf(backend, namespace, find);
+    if (problem === undefined) continue;
+    const { way } = backend;
     const known = ways.get(problem.message);
     if (known === undefined) ways.set(problem.message, { ...problem, ways: [way] });
     else known.ways.push(way);
   }
   return [...ways.values()].map(({ reason, message, ways: all }) => ({ reason, message: `${message} (${all.join(', ')})` }));
+}
+
+function problemOf({ service: name, other, port }: Backend, namespace: string, find: (name: string) => Service | undefined): BackendProblem | undefined {
+  if (name === undefined) return { reason: 'BackendNotServed', message: `The backend ${other ?? ''} is no Service, and requests are forwarded to Services only` };
+  const service = find(name);
+  if (service === undefined) return { reason: 'ServiceNotFound', message: `Service "${name}" does not exist in namespace "${namespace}"` };
+  if (service.spec.type === 'ExternalName') return { reason: 'BackendNotServed', message: `Service "${name}" is of type ExternalName, and requests are forwarded to endpoints only` };
+  return service.spec.ports?.some((one) => one.port === port || one.name === port) === true ? undefined : { reason: 'ServicePortNotFound', message: `Service "${name}" has no port ${port ?? ''}` };
 }

@@ -1,12 +1,15 @@
 import { stripPrefixAnnotation, type Condition, type Dns, type DnsStatus, type Ingress } from '@roundsman/api';
 import type { BackendProblem } from './backends.ts';
 
+/** Behind the name of a DNS object: that of its Ingress. */
+export const ingressSuffix = '-dns';
+
 /** The Ingress that serves a DNS object; `className`: of those that the cluster serves itself. */
 export function ingressOf({ metadata, spec }: Dns, className: string): Pick<Ingress, 'spec'> & { readonly metadata: { readonly name: string; readonly labels: Record<string, string>; readonly annotations: Record<string, string> } } {
   const paths = spec.paths.map(({ path, service: { name, port } }) => ({ path, pathType: 'Prefix' as const, backend: { service: { name, port: portOf(port) } } }));
   return {
     // The service sees requests as if it had the host for itself, as in MiniK8s.
-    metadata: { name: `${metadata.name}-dns`, labels: { ...metadata.labels }, annotations: { [stripPrefixAnnotation]: 'true' } },
+    metadata: { name: `${metadata.name}${ingressSuffix}`, labels: { ...metadata.labels }, annotations: { [stripPrefixAnnotation]: 'true' } },
     spec: { ingressClassName: className, rules: [{ host: spec.host, http: { paths } }] },
   };
 }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ingressController, type Dns, type Ingress, type Service } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
-import { controllerOf, controllerReference, isControlledBy } from '../owner.ts';
+import { controllerReference, isControlledBy } from '../owner.ts';
 import { wholeSeconds } from '../timestamps.ts';
 import { isNamespaceEnding } from '../workloads/pods.ts';
 import { problemsOf } from './backends.ts';
-import { dnsStatusOf, ingressOf, nameTaken, portIn } from './dns-plan.ts';
+import { dnsStatusOf, ingressOf, ingressSuffix, nameTaken, portIn } from './dns-plan.ts';
 
 /** Serves objects of the kind DNS (MiniK8s): each owns an Ingress, which goes with it; names lead to that by themselves. */
 export function dnses(deps: Deps): LoopDefinition {
@@ -14,10 +14,8 @@ export function dnses(deps: Deps): LoopDefinition {
 
   const leadingTo = ({ metadata }: Service): string[] =>
     caches.dnses.by('namespace', metadata.namespace ?? '').filter(({ spec }) => spec.paths.some(({ service }) => service.name === metadata.name)).map(objectKey);
-  const ownerOf = ({ metadata, ...object }: Ingress): string[] => {
-    const owner = controllerOf({ ...object, metadata });
-    return owner?.kind === 'DNS' ? [`${metadata.namespace ?? ''}/${owner.name}`] : [];
-  };
+  /** Whoever it belongs to, its name is that of one object's Ingress. */
+  const namesake = ({ metadata }: Ingress): string[] => (metadata.name.endsWith(ingressSuffix) ? [`${metadata.namespace ?? ''}/${metadata.name.slice(0, -ingressSuffix.length)}`] : []);
 
   /** The Ingress as it is then; undefined: its name is another's, or nothing more can be made in its namespace. */
   async function serve(dns: Dns, className: string): Promise<Ingress | undefined> {
@@ -44,7 +42,7 @@ export function dnses(deps: Deps): LoopDefinition {
     keys: all,
     wakes: [
       onOwnChange(caches.dnses),
-      onChange(caches.ingresses, ({ object, before }) => [...ownerOf(object), ...(before === undefined ? [] : ownerOf(before))]),
+      onChange(caches.ingresses, ({ object }) => namesake(object)),
       onChange(caches.ingressClasses, all),
       onChange(caches.services, ({ object }) => leadingTo(object)),
     ],

@@ -4,15 +4,17 @@ import { backendsOf, problemsOf } from './backends.ts';
 import { certificateProblemsOf, secretNames } from './certificates.ts';
 import { entranceAddresses, isEntrance } from './entrance.ts';
 
-const portsOf = ({ spec }: Service): string => JSON.stringify(spec.ports?.map(({ port, name: called }) => [port, called]));
+/** What decides whether requests can be forwarded to it. */
+const wayIn = ({ spec }: Service): string => JSON.stringify([spec.type === 'ExternalName', spec.ports?.map(({ port, name: called }) => [port, called])]);
 
 /** Tells Ingresses that the cluster serves at which address they are reached, and which of their services and certificates are not there. Those of other classes are not touched. */
 export function ingresses(deps: Deps): LoopDefinition {
-  const { caches, objects, recorder } = deps;
+  const { caches, objects, recorder, settings } = deps;
   const tell = recorder.from('ingress-controller');
   const all = keysOf(caches.ingresses);
-  /** By key: what was told last, so that it is not told again with every look. */
-  const told = new Map<string, string>();
+  /** By key: what was told last, and when (ms), so that it is not told with every look, but again before the events are gone. */
+  const told = new Map<string, { readonly text: string; readonly atMs: number }>();
+  const againMs = settings.eventTtlMs / 2;
 
   const leadingTo = ({ metadata }: Service): string[] =>
     caches.ingresses.by('namespace', metadata.namespace ?? '').filter((ingress) => backendsOf(ingress).some(({ service }) => service === metadata.name)).map(objectKey);
@@ -27,9 +29,12 @@ export function ingresses(deps: Deps): LoopDefinition {
       ...certificateProblemsOf(ingress, (secret) => caches.secrets.get(namespace, secret)),
     ];
     const text = JSON.stringify([ingress.metadata.uid, problems]);
-    if (told.get(key) === text) return;
-    told.set(key, text);
-    for (const { reason, message } of problems) tell(ingress, 'Warning', reason, message);
+    const before = told.get(key);
+    const nowMs = Date.now();
+    if (before?.text !== text || nowMs - before.atMs >= againMs) {
+      told.set(key, { text, atMs: nowMs });
+      for (const { reason, message } of problems) tell(ingress, 'Warning', reason, message);
+    }
   }
 
   return {
@@ -41,7 +46,7 @@ export function ingresses(deps: Deps): LoopDefinition {
       onChange(caches.secrets, ({ object }) => showing(object)),
       onChange(caches.services, ({ type, object, before }) => {
         if (isEntrance(object)) return all();
-        return before !== undefined && type !== 'DELETED' && portsOf(before) === portsOf(object) ? [] : leadingTo(object);
+        return before !== undefined && type !== 'DELETED' && wayIn(before) === wayIn(object) ? [] : leadingTo(object);
       }),
     ],
     async reconcile(key) {

@@ -48,7 +48,7 @@ export function systemEndpoints(deps: Deps): LoopDefinition {
       onChange(caches.endpointSlices, ({ object }) => (object.metadata.labels?.[managedByLabel] === managedBy ? [serviceKeyOf(object) ?? ''] : [])),
     ],
     async reconcile(key) {
-      const service = byKey(caches.services, key);
+      const service = services.includes(key) ? byKey(caches.services, key) : undefined;
       const answers = told[service?.metadata.name ?? ''];
       // What it owned goes with it.
       if (service === undefined || answers === undefined || service.metadata.deletionTimestamp !== undefined) return;
@@ -83,7 +83,8 @@ export function contentsOf({ metadata, spec }: Service, node: Node, answers: Ans
       return answer === undefined ? [] : [{ name, protocol, port: answer.number, ...(appProtocol === undefined ? {} : { appProtocol }) }];
     });
     const endpoints = [{ addresses: [address], conditions: { ready, serving: ready, terminating: false }, nodeName: node.metadata.name, targetRef: { kind: 'Node', name: node.metadata.name, uid: node.metadata.uid } }];
-    return [`${metadata.name}-${node.metadata.name}${index === 0 ? '' : `-${index + 1}`}`, { addressType: isIPv6(address) ? 'IPv6' : 'IPv4', ports, endpoints }];
+    // Behind the node's name a number could make it another node's.
+    return [`${metadata.name}${index === 0 ? '' : index + 1}-${node.metadata.name}`, { addressType: isIPv6(address) ? 'IPv6' : 'IPv4', ports, endpoints }];
   });
 }
 

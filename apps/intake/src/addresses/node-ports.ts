@@ -22,7 +22,8 @@ function giveServicePorts(spec: Spec, old: Spec | undefined, asker: Asker, book:
     if (nodePort === undefined) continue;
     // Once it has one, the rules say what is wrong with having it twice.
     const isTwice = old === undefined && ports.slice(0, index).some((one) => one.nodePort === nodePort && one.port !== port);
-    const problem = isTwice ? 'provided port is already allocated' : book.portProblem(nodePort, asker);
+    const isForHealth = needsHealthCheck(spec) && nodePort === spec.healthCheckNodePort;
+    const problem = isTwice || isForHealth ? 'provided port is already allocated' : book.portProblem(nodePort, asker);
     if (problem !== undefined) return [invalidValue(`spec.ports[${index}].nodePort`, nodePort, problem)];
   }
   if (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts === false) return [];

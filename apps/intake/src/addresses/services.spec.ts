@@ -150,6 +150,7 @@ describe('ports on the nodes', () => {
     const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' } as const;
     const { spec } = await one.create('a', { spec: { ...local, ports } });
     expect(spec.healthCheckNodePort).not.toBe(spec.ports![0]!.nodePort);
+    expect(await refusal(one.update('a', { ...local, ports: [{ port: 80, nodePort: spec.healthCheckNodePort }] }))).toBe(`spec.ports[0].nodePort: Invalid value: ${spec.healthCheckNodePort}: provided port is already allocated`);
     expect(await refusal(one.update('a', { ...local, healthCheckNodePort: 30_111, ports }))).toBe('spec.healthCheckNodePort: Forbidden: field is immutable');
     expect(await refusal(one.create('b', { spec: { ...local, healthCheckNodePort: spec.healthCheckNodePort, ports } }))).toContain(`failed to allocate requested HealthCheck NodePort ${spec.healthCheckNodePort}: provided port is already allocated`);
     expect((await one.update('a', { ...local, ports })).spec.healthCheckNodePort).toBe(spec.healthCheckNodePort);

@@ -78,7 +78,8 @@ describe('settings that cannot be', () => {
     ['other families', { POD_CIDRS: '10.244.0.0/16,fd00::/56' }, 'ROUNDSMAN_INTAKE_SERVICE_CIDRS: must have the same families as ROUNDSMAN_INTAKE_POD_CIDRS'],
     ['two of one family', { POD_CIDRS: '10.244.0.0/16,10.245.0.0/16' }, 'ROUNDSMAN_INTAKE_POD_CIDRS: must name one range per family at most (it is "10.244.0.0/16,10.245.0.0/16")'],
     ['nodes without room', { NODE_PREFIXES: '31' }, 'ROUNDSMAN_INTAKE_NODE_PREFIXES: must be from 16 to 30 for 10.244.0.0/16 (it is "31")'],
-    ['ports the wrong way', { NODE_PORTS: '32000-31000' }, 'ROUNDSMAN_INTAKE_NODE_PORTS: must be two ports such as 30000-32767, the first one not above the second (it is "32000-31000")'],
+    ['ports the wrong way', { NODE_PORTS: '32000-31000' }, 'ROUNDSMAN_INTAKE_NODE_PORTS: must be two ports such as 30000-32767, the first one below the second: the ingress of the cluster takes two (it is "32000-31000")'],
+    ['a single port', { NODE_PORTS: '32000-32000' }, 'ROUNDSMAN_INTAKE_NODE_PORTS: must be two ports such as 30000-32767'],
     ['another backend', { NETWORK_BACKEND: 'wires' }, 'ROUNDSMAN_INTAKE_NETWORK_BACKEND: Invalid option: expected one of "host-gw"|"vxlan" (it is "wires")'],
   ])('%s', async (_what, settings, expected) => expect(await problem(settings)).toContain(expected));
 

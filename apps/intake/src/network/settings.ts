@@ -16,7 +16,7 @@ function tried<T>(parse: () => T, context: z.RefinementCtx): T {
 
 function parsePorts(text: string): ClusterNetwork['nodePorts'] {
   const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
-  if (first === undefined || last === undefined || first < 1 || last > 65_535 || first > last) throw new Error('must be two ports such as 30000-32767, the first one not above the second');
+  if (first === undefined || last === undefined || first < 1 || last > 65_535 || first >= last) throw new Error('must be two ports such as 30000-32767, the first one below the second: the ingress of the cluster takes two');
   return { first, last };
 }
 

@@ -13,6 +13,8 @@ export const dns: Kind = {
   shortNames: [],
   categories: ['roundsman'],
   namespaced: true,
+  // Its Ingress is called `<name>-dns`.
+  maxNameLength: 249,
   schema: dnsSchema,
   emptyIsAbsent: true,
   complete: (object) => {

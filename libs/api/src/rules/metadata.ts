@@ -19,7 +19,7 @@ export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
   if (name === '') causes.push(required('metadata.name', 'name or generateName is required'));
   else if (nameProblem !== undefined) causes.push(invalidValue('metadata.name', name, nameProblem));
   if (kind.maxNameLength !== undefined && name.length > kind.maxNameLength) {
-    causes.push(invalidValue('metadata.name', name, `must be no more than ${kind.maxNameLength} characters: the name of a ${kind.kind} becomes part of its reports' names and labels`));
+    causes.push(invalidValue('metadata.name', name, `must be no more than ${kind.maxNameLength} characters: the name of a ${kind.kind} becomes part of the names of what is made for it`));
   }
   if (kind.namespaced) {
     const problem = labelProblem(metadata.namespace ?? '');

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { letterLabelProblem } from '../names.ts';
+import { kindByResource } from '../registry.ts';
 import { causesOf, object } from '../testing/rules.ts';
+import { metadataCauses } from './metadata.ts';
 
 const service = (spec: object, metadata = {}) => object('services', { metadata, spec });
 const ports = [{ port: 80 }];
@@ -94,4 +96,8 @@ describe('names of several services', () => {
     ['a port that is none', object('dnses.roundsman.io', { spec: { host: 'shop.example', paths: [{ path: '/', service: { name: 'web', port: 0 } }] } }), ['spec.paths[0].service.port: Invalid value: 0: must be between 1 and 65535, inclusive']],
     ['good ones', of('shop.example', '/', '/a', '/b/c'), []],
   ])('%s', (_what, given, causes) => expect(causesOf(given)).toEqual(causes));
+  it('leave room in theirs for that of their Ingress', () => {
+    const problems = (length: number) => metadataCauses(kindByResource.get('dnses.roundsman.io')!, { name: 'n'.repeat(length), namespace: 'default' } as never).map(({ message }) => message);
+    expect([problems(249), problems(250)]).toEqual([[], [expect.stringContaining('must be no more than 249 characters')]]);
+  });
 });

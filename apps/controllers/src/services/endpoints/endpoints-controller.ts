@@ -61,11 +61,10 @@ export function endpoints(deps: Deps): LoopDefinition {
         return;
       }
       times.forget(key);
-      if (stored === undefined) return;
       if (service === undefined) {
-        if (isOurs(stored) || orphaned.has(key)) await objects.delete(caches.endpoints, stored);
+        if (stored !== undefined && (isOurs(stored) || orphaned.has(key))) await objects.delete(caches.endpoints, stored);
         orphaned.delete(key);
-      } else if (isOurs(stored)) {
+      } else if (stored !== undefined && isOurs(stored)) {
         // It has no selector any more: from now on a person says what is behind it, and begins with what was.
         const { [endpointsManagedByLabel]: _, ...labels } = stored.metadata.labels ?? {};
         await objects.update(caches.endpoints, { ...stored, metadata: { ...stored.metadata, labels } });
