@@ -31,6 +31,13 @@ describe('requests through the ingress proxy', () => {
   const get = (path: string, host = 'shop.example', more: Parameters<typeof ask>[3] = {}) => ask(proxy.ports.http, host, path, more);
   const shop = (annotations: Record<string, string> = {}) => ingress('shop', { rules: [rule('shop.example', { '/': 'web:80', '/named': 'web:http', '/gone': 'gone:80', '/port': 'web:81', '/empty': 'empty:80' })] }, { annotations });
 
+  const spoken = (words: string): Promise<string> => {
+    const socket = connect(proxy.ports.http, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(words);
+    return text(socket);
+  };
+
   beforeAll(async () => {
     told = await ToldNetwork.start();
   });
@@ -56,6 +63,42 @@ describe('requests through the ingress proxy', () => {
     expect(headers).toMatchObject({ host: 'shop.example:8080', 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1', 'x-forwarded-host': 'shop.example:8080', 'x-forwarded-port': '8080', 'x-forwarded-proto': 'http', connection: 'keep-alive' });
     expect(Object.keys(headers)).not.toContain('proxy-authorization');
     expect(Object.keys(headers)).not.toContain('x-mine');
+  });
+
+  it('say nothing of the client themselves, in no spelling', async () => {
+    const { headers } = JSON.parse((await get('/', 'shop.example', { headers: { forwarded: 'for=6.6.6.6', 'x-forwarded-prefix': '/evil', 'x-forwarded-server': 'evil', x_forwarded_for: '6.6.6.6', x_real_ip: '6.6.6.6', 'x-mine': 'stays' } })).text) as { headers: Record<string, string> };
+    expect(JSON.stringify(headers)).not.toMatch(/6\.6\.6\.6|evil/);
+    expect(headers['x-mine']).toBe('stays');
+  });
+
+  it('whose answer nobody takes are given up; the endpoint may be silent for as long as it likes', async () => {
+    let closed = 0;
+    const endless = await behind((request, response) => {
+      response.once('close', () => (closed += 1));
+      if (request.url === '/quiet') {
+        response.write('begun, ');
+        return void setTimeout(() => response.end('at last'), 1_500);
+      }
+      return void Readable.from(zeros(1 << 30, () => undefined)).pipe(response);
+    });
+    told.put(resources.slice, slice('web', ['127.0.0.1'], endless.port));
+    await eventually(async () => expect((await get('/quiet')).text).toBe('begun, at last'), { within: 10_000 });
+    const before = closed;
+    const client = connect(proxy.ports.http, '127.0.0.1').pause();
+    client.on('error', () => undefined);
+    client.write('GET / HTTP/1.1\r\nhost: shop.example\r\n\r\n');
+    await eventually(() => expect(closed).toBe(before + 1), { within: 10_000 });
+    client.destroy();
+  });
+
+  it('that are refused as WebSockets leave no connection behind, whatever the client does', async () => {
+    const client = connect({ port: proxy.ports.http, host: '127.0.0.1', allowHalfOpen: true });
+    client.on('error', () => undefined);
+    client.write('GET /gone HTTP/1.1\r\nhost: shop.example\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+    const [data] = (await once(client, 'data')) as [Buffer];
+    expect(String(data)).toMatch(/^HTTP\/1\.1 503/);
+    await eventually(async () => expect(await proxy.measures.registry.getSingleMetricAsString('roundsman_ingress_connections')).toMatch(/connections 0$/m), { within: 5_000 });
+    client.destroy();
   });
 
   it('that lead nowhere are answered with what is missing', async () => {
@@ -165,12 +208,6 @@ describe('requests through the ingress proxy', () => {
     told.put(resources.slice, slice('web', ['127.0.0.1'], reading.port));
     await eventually(async () => expect((await get('/')).text).toBe('read'));
     expect((await get('/', 'shop.example', { headers: { 'x-large': 'x'.repeat(9_000) } })).status).toBe(431);
-    const spoken = (words: string): Promise<string> => {
-      const socket = connect(proxy.ports.http, '127.0.0.1');
-      socket.on('error', () => undefined);
-      socket.write(words);
-      return text(socket);
-    };
     const [headers, body, smuggled] = await Promise.all([
       spoken('GET / HTTP/1.1\r\nhost: shop.example\r\n'),
       spoken('POST / HTTP/1.1\r\nhost: shop.example\r\ncontent-length: 10\r\n\r\nabc'),
@@ -196,5 +233,26 @@ describe('requests through the ingress proxy', () => {
     await expect(ask(http, 'shop.example', '/')).rejects.toThrow('ECONNREFUSED');
     expect((await last).text).toBe('begun ended');
     await stopped;
+  });
+
+  it('of kept connections do not hold it up when it stops', async () => {
+    await stopProxy();
+    ({ proxy, stop: stopProxy } = await told.proxy({ drainMs: '60000' }));
+    const slow = await behind((request, response) => {
+      response.write('begun ');
+      setTimeout(() => response.end('ended'), 300);
+    });
+    told.put(resources.slice, slice('web', ['127.0.0.1'], slow.port));
+    const agent = new Agent({ keepAlive: true });
+    await eventually(async () => expect((await get('/', 'shop.example', { agent })).text).toBe('begun ended'));
+    const last = get('/', 'shop.example', { agent });
+    await eventually(() => slow.requests > 1);
+    const begun = performance.now();
+    const stopped = stopProxy();
+    stopProxy = () => stopped;
+    expect((await last).text).toBe('begun ended');
+    await stopped;
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    agent.destroy();
   });
 });

@@ -48,7 +48,7 @@ export class IngressProxy {
       this.#certify();
     });
     this.#backends = new Backends(this.#network.state, settings.connectMs);
-    this.#forwarder = new Forwarder(settings.responseMs);
+    this.#forwarder = new Forwarder(settings.responseMs, () => this.#draining);
     this.#upgrader = new Upgrader(settings.responseMs);
     this.#requests = new Requests({
       routes: () => this.#routes,
@@ -127,7 +127,11 @@ export class IngressProxy {
     this.#rebuilding = true;
     setImmediate(() => {
       this.#rebuilding = false;
-      this.#rebuild();
+      try {
+        this.#rebuild();
+      } catch (error) {
+        this.#log.error({ err: error }, 'the rules of the Ingresses cannot be made; those before stay');
+      }
     });
   }
 

@@ -13,7 +13,7 @@ export const settingsSchema = z.object({
   httpsPort: port.default(0).describe('The same for HTTPS'),
   connectMs: z.coerce.number().int().positive().default(2_000).describe('How long a connection to an endpoint may take before another endpoint is tried'),
   responseMs: z.coerce.number().int().positive().default(60_000).describe('How long an endpoint may be silent before it answers (504)'),
-  clientMs: z.coerce.number().int().positive().default(60_000).describe('How long a client may be silent within a request, and how long its headers may take in all (408)'),
+  clientMs: z.coerce.number().int().positive().default(60_000).describe('How long a client may be silent within a request or take nothing of its answer, and how long its headers may take in all (408)'),
   keepAliveMs: z.coerce.number().int().positive().default(75_000).describe('How long an idle connection of a client is kept'),
   headerBytes: z.coerce.number().int().min(1_024).default(32_768).describe('Largest headers of a request (431)'),
   connections: z.coerce.number().int().positive().default(20_000).describe('Connections of clients at a time, per port; more are refused'),

@@ -29,7 +29,7 @@ describe('TLS at the ingress proxy', () => {
     told.put(resources.slice, slice('web', ['127.0.0.1'], web.port));
     told.put(resources.ingress, ingress('shop', { tls: [{ hosts: ['shop.example', '*.wild.example'], secretName: 'shop' }, { hosts: ['lost.example'], secretName: 'lost' }], rules: [rule('shop.example', { '/': 'web:80' }), rule('*.wild.example', { '/': 'web:80' }), rule('plain.example', { '/': 'web:80' })] }));
     told.secret('shop', await tlsData('shop', 'shop.example', '*.wild.example'));
-    ({ proxy, stop: stopProxy } = await told.proxy());
+    ({ proxy, stop: stopProxy } = await told.proxy({ clientMs: '1500' }));
     await eventually(async () => expect(await nameShown('shop.example')).toBe('shop'));
   });
   afterAll(async () => {
@@ -107,6 +107,56 @@ describe('TLS at the ingress proxy', () => {
     const unknown = client.request({ ':path': '/', ':authority': 'nobody.example' });
     expect(await text(unknown)).toBe('No Ingress has a rule for the host nobody.example, and none has a default backend.\n');
     client.close();
+  });
+
+  it('a body of HTTP/2 without a length is no request of its own to the endpoint', async () => {
+    const urls: string[] = [];
+    const counting = await Behind.start((incoming, response) => {
+      urls.push(`${incoming.method} ${incoming.url}`);
+      text(incoming).then((body) => response.end(`got ${body.length}`), () => undefined);
+    });
+    told.put(resources.slice, slice('web', ['127.0.0.1'], counting.port));
+    const client = connectHttp2(`https://127.0.0.1:${proxy.ports.https}`, { rejectUnauthorized: false, servername: 'shop.example' });
+    const asked = async (method: string, body: string): Promise<string> => {
+      const stream = client.request({ ':method': method, ':path': `/${method}`, ':authority': 'shop.example' }, { endStream: body === '' });
+      if (body !== '') stream.end(body);
+      return text(stream);
+    };
+    await eventually(async () => expect(await asked('GET', '')).toBe('got 0'));
+    urls.length = 0;
+    const hidden = 'GET /hidden HTTP/1.1\r\nhost: x\r\n\r\n';
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST']) expect(await asked(method, hidden)).toBe(`got ${hidden.length}`);
+    expect(await asked('GET', '')).toBe('got 0');
+    expect(urls).toEqual(['GET /GET', 'DELETE /DELETE', 'OPTIONS /OPTIONS', 'POST /POST', 'GET /GET']);
+    client.close();
+    told.put(resources.slice, slice('web', ['127.0.0.1'], web.port));
+    await counting.stop();
+  });
+
+  it('an answer that nobody takes is given up, also one of many on a connection', async () => {
+    let closed = 0;
+    const endless = await Behind.start((incoming, response) => {
+      response.once('close', () => (closed += 1));
+      if (incoming.url === '/short') return void response.end('short');
+      const chunk = Buffer.alloc(1 << 16);
+      const more = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', more);
+      return void more();
+    });
+    told.put(resources.slice, slice('web', ['127.0.0.1'], endless.port));
+    const client = connectHttp2(`https://127.0.0.1:${proxy.ports.https}`, { rejectUnauthorized: false, servername: 'shop.example' });
+    await eventually(async () => expect(await text(client.request({ ':path': '/short', ':authority': 'shop.example' }))).toBe('short'));
+    const before = closed;
+    // Nobody reads it.
+    const stalled = client.request({ ':path': '/', ':authority': 'shop.example' });
+    stalled.on('error', () => undefined);
+    await eventually(() => expect(closed).toBe(before + 1), { within: 10_000 });
+    expect(await text(client.request({ ':path': '/short', ':authority': 'shop.example' }))).toBe('short');
+    client.destroy();
+    told.put(resources.slice, slice('web', ['127.0.0.1'], web.port));
+    await endless.stop();
   });
 
   it('WebSockets pass, over TLS and without, and are refused where nobody is', async () => {

@@ -18,9 +18,14 @@ export function answer(request: Request, response: Response, status: number, sen
   else response.end(body);
 }
 
-/** The same on a connection that wants to be upgraded; it ends. */
+/** How long a client may take to read why it was refused, milliseconds. */
+const lingerMs = 2_000;
+
+/** The same on a connection that wants to be upgraded; it ends, also when the client does not end its side. */
 export function refuseUpgrade(socket: Duplex, status: number, sentence: string): void {
   if (socket.destroyed || !socket.writable) return;
+  const late = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.resume().once('close', () => clearTimeout(late));
   const body = `${sentence}\n`;
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
 }
@@ -30,7 +35,9 @@ function unreadBody(request: Request): Record<string, string> {
   return request.httpVersionMajor > 1 || request.complete || !hasBody(request) ? {} : { connection: 'close' };
 }
 
-export const hasBody = ({ headers }: Request): boolean => headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+/** Of HTTP/2 the frames say it: a body needs no header there. */
+export const hasBody = (request: Request): boolean =>
+  'stream' in request ? !request.stream.endAfterHeaders : request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
 /** Nobody is there any more to be answered. */
 export const isGone = (response: Response): boolean => response.destroyed || ('stream' in response && response.stream.destroyed);

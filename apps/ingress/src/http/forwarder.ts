@@ -30,13 +30,15 @@ export class Forwarder {
   repeated = 0;
   unconnected = 0;
 
-  /** `responseMs`: how long an endpoint may be silent before it answers. */
-  constructor(responseMs: number) {
+  /** `responseMs`: how long an endpoint may be silent before it answers; `draining`: the proxy is about to end. */
+  constructor(responseMs: number, draining: () => boolean) {
     this.#responseMs = responseMs;
     this.#proxy = createProxyServer() as unknown as ProxyServer<Request & object, Response & object>;
     this.#proxy.on('proxyReq', (sent, request) => this.#sent(sent, request));
-    this.#proxy.on('proxyRes', (received, _request, response) => {
+    this.#proxy.on('proxyRes', (received, request, response) => {
       takeResponseHeaders(received.headers);
+      // The client shall not send another request on a connection that is about to end.
+      if (draining() && request.httpVersionMajor === 1) (request.headers as Record<string, string>)['connection'] = 'close';
       // An endpoint that answers in its own time has its headers passed on now, not with the first byte of the body.
       setImmediate(() => {
         if (!response.headersSent && !isGone(response) && response.statusCode === received.statusCode) (response as ServerResponse).flushHeaders();

@@ -22,6 +22,9 @@ export interface Tls {
 
 type Limits = Pick<Settings, 'clientMs' | 'keepAliveMs' | 'headerBytes' | 'connections'>;
 
+// Whoever asks for another protocol than WebSocket gets an ordinary answer.
+const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
 const checkEveryMs = 2_000;
 const backlog = 4_096;
 
@@ -40,11 +43,12 @@ export class Listener {
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: checkEveryMs,
       noDelay: true,
-      // Whoever asks for another protocol than WebSocket gets an ordinary answer.
-      shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
+      shouldUpgradeCallback,
     };
     this.#server = tls === undefined ? createServer(options, handlers.request) : this.#secure(options, handlers, tls, limits);
     this.#server.maxConnections = limits.connections;
+    // The TLS server does not take this one as an option.
+    Object.assign(this.#server, { shouldUpgradeCallback });
     this.#server.on('upgrade', handlers.upgrade);
     this.#server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -76,6 +80,8 @@ export class Listener {
   drain(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve());
+      // Those that are kept after the answer which is under way: no other request comes on them.
+      Object.assign(this.#server, { keepAliveTimeout: 1, keepAliveTimeoutBuffer: 0 });
       for (const session of this.#sessions) session.close();
       (this.#server as Server).closeIdleConnections();
     });

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { hostName } from '../rules/host.ts';
@@ -8,7 +8,7 @@ import type { Backends } from '../upstream/backends.ts';
 import type { Choice } from '../upstream/choice.ts';
 import { answer, hasBody, refuseUpgrade, type Request, type Response } from './answers.ts';
 import type { Forwarder } from './forwarder.ts';
-import { forwardedHeaders, hostHeader, isEncrypted, takeRequestHeaders } from './headers.ts';
+import { forwardedHeaders, hostHeader, isEncrypted, takeRequestHeaders, takeUpgradeHeaders } from './headers.ts';
 import { originForm, withoutPrefix } from './target.ts';
 import type { Upgrader } from './upgrader.ts';
 
@@ -18,7 +18,7 @@ export interface RequestsOptions {
   readonly backends: Backends;
   readonly forwarder: Forwarder;
   readonly upgrader: Upgrader;
-  /** How long a client may be silent within a body, milliseconds. */
+  /** How long a client may be silent within a body, and take nothing of its answer, milliseconds. */
   readonly clientMs: number;
   /** Where HTTPS is reached by whoever reached HTTP at this port. */
   readonly httpsPortFor: (httpPort: number) => number;
@@ -53,10 +53,11 @@ export class Requests {
     const begun = performance.now();
     const { draining, forwarder, clientMs, over, log } = this.#options;
     this.#open += 1;
-    const decision = this.#decide(request);
-    const ingress = decision.found?.route.ingress ?? '';
+    let ingress = '';
     try {
-      limitSilence(request, clientMs);
+      limitSilence(request, response, clientMs);
+      const decision = this.#decide(request);
+      ingress = decision.found?.route.ingress ?? '';
       if (decision.kind === 'answer') return answer(request, response, decision.status, decision.sentence);
       // 308: the method and the body stay.
       if (decision.kind === 'redirect') return answer(request, response, 308, `Go to ${decision.to}`, { location: decision.to });
@@ -83,22 +84,29 @@ export class Requests {
     // Whoever goes away while it is decided must not end the process.
     const gone = (): void => void socket.destroy();
     socket.on('error', gone);
-    const { upgrader, over } = this.#options;
-    const decision = this.#decide(request);
-    const ingress = decision.found?.route.ingress ?? '';
+    const { upgrader, over, log } = this.#options;
+    let ingress = '';
     const refuse = (status: number, sentence: string): void => {
       refuseUpgrade(socket, status, sentence);
       over(ingress, status, 0);
     };
-    if (decision.kind === 'answer') return refuse(decision.status, decision.sentence);
-    // A WebSocket client follows no redirect.
-    if (decision.kind === 'redirect') return refuse(426, `This host is served by TLS only: ${decision.to}`);
-    request.url = decision.target;
     try {
-      await upgrader.upgrade(request, socket, head, decision.choice, forwardedHeaders(request, decision.strippedPrefix));
-      over(ingress, 101, 0);
+      const decision = this.#decide(request);
+      ingress = decision.found?.route.ingress ?? '';
+      if (decision.kind === 'answer') return refuse(decision.status, decision.sentence);
+      // A WebSocket client follows no redirect.
+      if (decision.kind === 'redirect') return refuse(426, `This host is served by TLS only: ${decision.to}`);
+      if (hasBody(request)) return refuse(400, 'A request to become a WebSocket has no body.');
+      const headers = forwardedHeaders(request, decision.strippedPrefix);
+      takeUpgradeHeaders(request);
+      request.url = decision.target;
+      await upgrader.upgrade(request, socket, head, decision.choice, headers).then(
+        () => over(ingress, 101, 0),
+        (error: Error) => refuse(502, `${nameOf(decision.found)} could not be asked: ${error.message}.`),
+      );
     } catch (error) {
-      refuse(502, `${nameOf(decision.found)} could not be asked: ${(error as Error).message}.`);
+      log.error({ err: error, ingress }, 'a request could not be handled');
+      refuse(500, 'The ingress proxy failed; its log says why.');
     }
   }
 
@@ -133,9 +141,9 @@ function nameOf({ route: { target } }: Found): string {
   return target.kind === 'service' ? `Service ${target.namespace}/${target.service}, port ${target.port},` : 'The backend';
 }
 
-/** A client that stops in the midst of a body is not waited for. */
-function limitSilence(request: Request, clientMs: number): void {
-  if (!hasBody(request) || request.complete) return;
-  request.setTimeout(clientMs, () => void request.destroy());
-  request.once('end', () => void request.setTimeout(0));
+/** A client that stops in the midst of a body, or takes nothing of what is there for it, is not waited for. A silence of the endpoint is not the client's. */
+function limitSilence(request: Request, response: Response, clientMs: number): void {
+  (response as ServerResponse).setTimeout(clientMs, () => {
+    if ((hasBody(request) && !request.complete) || response.writableLength > 0) response.destroy();
+  });
 }

@@ -73,6 +73,7 @@ describe('the one form of a path', () => {
     ['/café', '/caf%C3%A9'],
     ['/a//b', '/a//b'],
     ['/%zz', undefined],
+    ['/\ud800', '/%EF%BF%BD'],
     ['*', undefined],
     ['example.org:443', undefined],
   ])('%s is %s', (target, path) => {

@@ -7,7 +7,7 @@ export type PathMatch = 'exact' | 'prefix';
  */
 export function canonicalPath(target: string): string | undefined {
   const end = target.search(/[?#]/);
-  const path = end === -1 ? target : target.slice(0, end);
+  const path = (end === -1 ? target : target.slice(0, end)).toWellFormed();
   if (!path.startsWith('/')) return undefined;
   if (!/[%\\]|\/\.|[^\x21-\x7e]/.test(path)) return path;
   if (/%(?![0-9a-f]{2})/i.test(path)) return undefined;
