@@ -22,9 +22,10 @@ afterAll(() => nats.stop());
 it('follows the network: all pages first, then each change, and all again after a gap', async () => {
   let services = ['a', 'b'];
   let version = 7;
+  let backend: ClusterNetwork['backend'] = 'host-gw';
   const served = await intake.serve({ name: 'intake', version: '0.1.0', description: 'test' }, [
     endpoint(messages.networkState, ({ seen, after }) => {
-      if (seen === version) return { version, network };
+      if (seen === version) return { version, network: { ...network, backend } };
       // One per page.
       const at = after === undefined ? 0 : Number(after);
       return { version, network, objects: [{ resource: 'services', object: service(services[at] ?? '') }], ...(at + 1 < services.length ? { next: String(at + 1) } : {}) };
@@ -44,6 +45,11 @@ it('follows the network: all pages first, then each change, and all again after 
   version = 12;
   intake.publish(messages.networkChange, {}, { type: 'ADDED', version: 12, previous: 11, resource: 'services', object: service('d') });
   await eventually(() => expect(names()).toEqual(['a', 'c', 'd']));
+
+  // An intake with another setting, and nothing else that is new.
+  backend = 'vxlan';
+  intake.publish(messages.networkChange, {}, { type: 'MODIFIED', version: 13, previous: 0, resource: 'services', object: service('d') });
+  await eventually(() => expect(followed.state.network?.backend).toBe('vxlan'));
   await followed.stop();
   await served.stop();
 });

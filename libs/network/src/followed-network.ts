@@ -17,7 +17,12 @@ export class FollowedNetwork {
         what: 'the network of the cluster',
         subscribe: (handle) => bus.subscribe(messages.networkChange, {}, ({ payload }) => handle(payload)),
         previousOf: ({ previous }) => previous,
-        ask: (question) => bus.request(messages.networkState, {}, question),
+        ask: async (question) => {
+          const page = await bus.request(messages.networkState, {}, question);
+          // Another intake may have other settings, and no change to tell.
+          if (state.network !== undefined && page.objects === undefined) state.decide(page.network);
+          return page;
+        },
         holds: ({ objects }) => objects !== undefined,
         all: (pages) => state.replace((pages[0] as Page).network, pages.flatMap(({ objects }) => objects ?? [])),
         changed: ({ type, resource, object }) => state.apply(type, resource, object),
