@@ -18,8 +18,11 @@ export async function removeForwarding(cluster: string, folders: readonly string
   try {
     await nft(machineNamespace, ['-f', '-'], removal(tableOf(cluster)));
   } catch (error) {
-    if (!(error instanceof NftProblem) || error.kind === 'refused') throw error;
-    return;
+    // Then there are no rules of its making; addresses it may have all the same.
+    if (!(error instanceof NftProblem) || !['missing', 'forbidden'].includes(error.kind)) throw error;
   }
-  await removeAnnounced(cluster, machineNamespace);
+  await removeAnnounced(cluster, machineNamespace).catch((error: NodeJS.ErrnoException) => {
+    // A machine without `ip` got none.
+    if (error.code !== 'ENOENT') throw error;
+  });
 }

@@ -16,6 +16,18 @@ whenPackets(describe)('load balancer addresses of a machine', () => {
     namespace.stop();
   });
 
+  it('end some time after they were renewed last: their agent may be gone, and another machine answer for them', async () => {
+    const announced = new AnnouncedAddresses('a', namespace, log);
+    const lives = (): number[] => [...namespace.run('ip address show dev lo').matchAll(/valid_lft (\d+)sec/g)].map(([, seconds]) => Number(seconds));
+    await announced.have(['198.51.100.1', '2001:db8:1::1'], inPool);
+    expect(lives()).toHaveLength(2);
+    for (const address of ['198.51.100.1/32', '2001:db8:1::1/128']) namespace.run(`ip address change ${address} dev lo valid_lft 50 preferred_lft 50`);
+    await announced.have(['198.51.100.1', '2001:db8:1::1'], inPool);
+    expect(Math.max(...lives())).toBeLessThanOrEqual(50);
+    await announced.have(['198.51.100.1', '2001:db8:1::1'], inPool, true);
+    expect(Math.min(...lives())).toBeGreaterThan(50);
+  });
+
   it('are there while they are wanted; those of others stay', async () => {
     namespace.run('ip address add 198.51.100.9/32 dev lo');
     const announced = new AnnouncedAddresses('a', namespace, log);

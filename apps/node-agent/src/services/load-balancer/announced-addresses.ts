@@ -6,6 +6,9 @@ import { commandIn, environment, type NetworkNamespace } from '../network-namesp
 
 const run = promisify(execFile);
 
+/** So long after its last renewal the kernel takes an address away: another machine answers for it when this one's agent is not heard any more. */
+const lifetimeSeconds = 180;
+
 interface Address {
   readonly local: string;
   readonly label?: string;
@@ -29,10 +32,10 @@ export class AnnouncedAddresses {
     this.#log = log;
   }
 
-  /** These and no others; `inPool` tells addresses of the cluster's own pool. Never rejects: an address that cannot be had is told in the log, and tried again with the next change. */
-  have(addresses: readonly string[], inPool: (address: string) => boolean): Promise<void> {
+  /** These and no others; `inPool` tells addresses of the cluster's own pool. Never rejects: an address that cannot be had is told in the log, and tried again with the next call. `renew`: also when nothing has changed. */
+  have(addresses: readonly string[], inPool: (address: string) => boolean, renew = false): Promise<void> {
     const wanted = [...new Set(addresses)].sort();
-    if (wanted.join() === this.#last) return this.#working;
+    if (wanted.join() === this.#last && (!renew || wanted.length === 0)) return this.#working;
     this.#last = wanted.join();
     this.#working = this.#working
       .then(() => this.#change(wanted, inPool))
@@ -51,9 +54,8 @@ export class AnnouncedAddresses {
     const there = (await addressesOn(this.#namespace)).filter(({ local, label, prefixlen }) => label === this.#label || (local?.includes(':') && prefixlen === 128 && inPool(local))).map(({ local }) => local);
     for (const address of there) if (!wanted.includes(address)) await this.#run('ip', ['address', 'del', hostRange(address), 'dev', 'lo']);
     for (const address of wanted) {
-      if (there.includes(address)) continue;
-      await this.#run('ip', ['address', 'replace', hostRange(address), 'dev', 'lo', ...(address.includes(':') ? ['nodad'] : ['label', this.#label])]);
-      await this.#announce(address);
+      await this.#run('ip', ['address', 'replace', hostRange(address), 'dev', 'lo', 'valid_lft', String(lifetimeSeconds), 'preferred_lft', String(lifetimeSeconds), ...(address.includes(':') ? ['nodad'] : ['label', this.#label])]);
+      if (!there.includes(address)) await this.#announce(address);
     }
   }
 
@@ -69,7 +71,7 @@ export class AnnouncedAddresses {
   }
 }
 
-/** All of the cluster's, when it is gone for good. (Those of IPv6 bear no label: an administrator finds them by `ip -6 address show dev lo`.) */
+/** All of the cluster's, when it is gone for good. (Those of IPv6 bear no label, and end by themselves within three minutes.) */
 export async function removeAnnounced(cluster: string, namespace: NetworkNamespace): Promise<void> {
   const label = labelOf(cluster);
   for (const { local, label: of } of await addressesOn(namespace)) if (of === label) await runIn(namespace, 'ip', ['address', 'del', hostRange(local), 'dev', 'lo']);

@@ -4,6 +4,8 @@ import type { AnnouncedAddresses } from './announced-addresses.ts';
 import { speakers } from './speaker.ts';
 
 const gatherMs = 50;
+/** Announced addresses end by themselves when nobody wants them any more. */
+const renewEveryMs = 60_000;
 
 /** Has a machine answer for the load balancer addresses of those nodes on it that are chosen for them. */
 export class LoadBalancers {
@@ -12,6 +14,7 @@ export class LoadBalancers {
   readonly #announced: AnnouncedAddresses;
   #unfollow: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
+  #renewal: NodeJS.Timeout | undefined;
 
   constructor(state: NetworkState, localNodes: () => ReadonlySet<string>, announced: AnnouncedAddresses) {
     this.#state = state;
@@ -20,22 +23,26 @@ export class LoadBalancers {
   }
 
   start(): void {
-    this.#unfollow = this.#state.onChange(() => (this.#timer ??= setTimeout(() => this.#look(), gatherMs)));
+    this.#unfollow = this.#state.onChange(() => (this.#timer ??= setTimeout(() => this.#look(false), gatherMs)));
+    this.#renewal = setInterval(() => this.#look(true), renewEveryMs).unref();
+    this.#look(false);
   }
 
   async stop(): Promise<void> {
     this.#unfollow();
     clearTimeout(this.#timer);
+    clearInterval(this.#renewal);
     await this.#announced.idle();
   }
 
-  #look(): void {
+  #look(renew: boolean): void {
+    clearTimeout(this.#timer);
     this.#timer = undefined;
     const { network } = this.#state;
     if (network === undefined) return;
     const local = this.#localNodes();
     const pool = network.loadBalancerCidrs.map(parseCidr);
     const mine = [...speakers(this.#state)].filter(([, node]) => local.has(node)).map(([address]) => address);
-    void this.#announced.have(mine, (address) => pool.some((cidr) => indexIn(cidr, address) !== undefined));
+    void this.#announced.have(mine, (address) => pool.some((cidr) => indexIn(cidr, address) !== undefined), renew);
   }
 }
