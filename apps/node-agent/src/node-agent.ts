@@ -106,7 +106,7 @@ export class NodeAgent {
     const { config, log } = this.#context;
     if (config.docker === '') return undefined;
     const { cluster, machine, serviceProxy, dataDir } = config;
-    const forwarding = new NodeForwarding({ cluster, node: config.node, mode: serviceProxy, state: this.#followed.state, network: node.mode, place: () => node.place, machine: machine || node.mode === 'machine', folder: dataDir, log });
+    const forwarding = new NodeForwarding({ cluster, node: config.node, mode: serviceProxy, state: this.#followed.state, network: node.mode, place: () => node.place, onPlace: (listener) => node.onReady(listener), machine: machine || node.mode === 'machine', folder: dataDir, log });
     node.publishBy(forwarding.hostPorts);
     return forwarding;
   }

@@ -19,6 +19,8 @@ export interface NodeForwardingOptions {
   readonly network: 'machine' | 'namespace' | 'docker';
   /** The node's namespace; undefined while it has none. */
   readonly place: () => NetworkNamespace | undefined;
+  /** Calls whenever the namespace is there again, perhaps another one. The answer ends it. */
+  readonly onPlace: (listener: () => void) => () => void;
   /** Whether this agent keeps what belongs to the machine. */
   readonly machine: boolean;
   readonly folder: string;
@@ -35,6 +37,7 @@ export class NodeForwarding {
   readonly #health: HealthChecks;
   readonly #loadBalancers: LoadBalancers | undefined;
   readonly hostPorts: HostPorts;
+  #unfollow: () => void = () => undefined;
 
   constructor(options: NodeForwardingOptions) {
     this.#options = options;
@@ -52,12 +55,14 @@ export class NodeForwarding {
   }
 
   start(): void {
+    this.#unfollow = this.#options.onPlace(() => this.#proxies.forEach((proxy) => proxy.wake()));
     for (const proxy of this.#proxies) proxy.start();
     this.#loadBalancers?.start();
   }
 
   /** Everything goes on being forwarded as it is. */
   async stop(): Promise<void> {
+    this.#unfollow();
     this.#health.stop();
     await Promise.all([this.#loadBalancers?.stop(), ...this.#proxies.map((proxy) => proxy.stop())]);
   }

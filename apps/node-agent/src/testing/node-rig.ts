@@ -86,7 +86,7 @@ export class NodeRig {
     this.#network = await NetworkHost.of({ config, runtime, state, log: context.log });
     this.#host = new PodHost(context, runtime, this.#network.node, state, allocatable);
     const { node } = this.#network;
-    this.#forwarding = new NodeForwarding({ cluster: this.cluster, node: this.node, mode: 'auto', state, network: node.mode, place: () => node.place, machine: node.mode === 'machine', folder: this.folder, log: context.log });
+    this.#forwarding = new NodeForwarding({ cluster: this.cluster, node: this.node, mode: 'auto', state, network: node.mode, place: () => node.place, onPlace: (listener) => node.onReady(listener), machine: node.mode === 'machine', folder: this.folder, log: context.log });
     node.publishBy(this.#forwarding.hostPorts);
     this.#forwarding.start();
     await this.#network.start();
