@@ -5,8 +5,8 @@ import type { PublishedPort } from './host-ports.ts';
 export interface Forwarder {
   /** In effect when it resolves. Answers what could not be served, in words a person can act on. */
   apply(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Promise<readonly string[]>;
-  /** Looks whether all is still served as it was told, and puts it back. */
-  verify(): Promise<void>;
+  /** Looks whether it is still served as it was told, and puts it back; not `thorough`: only whether it is there at all, at next to no cost. */
+  verify(thorough: boolean): Promise<void>;
   /** Host ports served now: what an agent before this one published. */
   hostPorts(): Promise<readonly PublishedPort[]>;
   /** Nothing of it is left. */

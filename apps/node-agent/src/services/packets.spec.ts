@@ -54,6 +54,7 @@ whenPackets(describe)('packets to Services', () => {
       lab = await PacketLab.start();
       folder = mkdtempSync(join(tmpdir(), 'services-'));
       state = emptyState();
+      state.apply('ADDED', 'nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'here', uid: 'here', resourceVersion: '1' }, spec: { podCIDRs: ['10.244.0.1/32', '10.244.0.2/32'] } });
       proxy = start();
       pod = lab.pods[0] as Peer;
       await settled();
@@ -72,6 +73,8 @@ whenPackets(describe)('packets to Services', () => {
       expect(Object.keys(counts).sort()).toEqual(['p1', 'p2', 'p3']);
       // 80 each: six standard deviations are 44.
       for (const count of Object.values(counts)) expect(Math.abs(count - 80)).toBeLessThan(44);
+      // What it has no port for does not go and look for it elsewhere.
+      for (const [client, protocol] of [[pod, 'tcp'], [pod, 'udp'], [lab.onNode, 'tcp']] as const) expect(await client.ask(protocol, '10.96.0.1', 81)).toEqual([refused]);
       const udp = tally(await pod.ask('udp', '10.96.0.1', 80, 60));
       expect(Object.keys(udp).sort()).toEqual(['p1', 'p2', 'p3']);
     });
@@ -126,6 +129,8 @@ whenPackets(describe)('packets to Services', () => {
       expect(tally(answers)).toEqual({ p2: 12 });
       if (kernel) expect(answers[0]).toBe('p2 192.0.2.2');
       expect(Object.keys(tally(await pod.ask('tcp', '192.0.2.1', 30_082, 30))).sort()).toEqual(['p2', 'p3']);
+      // Of another node: answers of other endpoints would not pass here.
+      if (kernel) expect(tally((await lab.pods[2]?.ask('tcp', '192.0.2.1', 30_082, 12)) ?? [])).toEqual({ p2: 12 });
       endpoints('local', [3]);
       await settled();
       expect(tally(await lab.outside.ask('tcp', '192.0.2.1', 30_082))).toEqual(kernel ? { timeout: 1 } : { ECONNRESET: 1 });

@@ -1,6 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { NetworkState } from '@roundsman/network';
 import { eventually } from '@roundsman/testkit';
@@ -90,6 +94,26 @@ whenPackets(describe)('a proxy of Services', () => {
     place = namespaces[1];
     proxy.wake();
     await eventually(() => expect(rulesIn(1)).toBe(rulesIn(0)));
+  });
+
+  it('without privileges forwards in user space, says so, and what an administrator has to do', async () => {
+    chmodSync(folder, 0o777);
+    const { path } = namespaces[0] as EmptyNamespace;
+    const program = fileURLToPath(new URL('./testing/unprivileged-agent.ts', import.meta.url));
+    const agent = spawn('nsenter', [`--net=${path}`, '--', 'setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--bounding-set=-all', '--', process.execPath, '--disable-warning=ExperimentalWarning', program, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const ended = once(agent, 'exit');
+    const said: { by: string; problem?: string }[] = [];
+    createInterface({ input: agent.stdout }).on('line', (line) => said.push(JSON.parse(line) as { by: string }));
+    try {
+      await eventually(() => expect(said[0]).toEqual({ by: 'userspace', problem: 'ClusterIPs are no addresses of this machine yet; as an administrator run once: ip route add local 10.96.0.0/16 dev lo' }));
+      expect(statSync(join(folder, 'services.sock')).mode & 0o077).toBe(0);
+    } finally {
+      agent.stdin.end();
+    }
+    await ended;
+    // Its forwarder has ended, too.
+    expect(readdirSync(folder)).toEqual(['services.log']);
+    expect(namespaces[0]?.run('nft list ruleset')).toBe('');
   });
 
   it('says why it does not forward, and does as soon as it can', async () => {

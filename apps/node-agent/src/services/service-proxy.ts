@@ -38,6 +38,8 @@ const gatherMs = 20;
 const longestGatherMs = 300;
 const retryAfterMs = 1_000;
 const verifyEveryMs = 30_000;
+/** Every how manieth look is at all of it: five minutes. */
+const thoroughEvery = 10;
 const releaseWithinMs = 5_000;
 const steering: ReadonlySet<string> = new Set(['network', 'services', 'endpointslices.discovery.k8s.io', 'nodes']);
 
@@ -56,6 +58,8 @@ export class ServiceProxy implements HostPorts {
   #again = false;
   #lastMs = 0;
   #verifier: NodeJS.Timeout | undefined;
+  #looks = 0;
+  #inEffect: ForwardingTable | undefined;
   #unfollow: () => void = () => undefined;
   #stopped = false;
 
@@ -149,6 +153,7 @@ export class ServiceProxy implements HostPorts {
       const table = forwardingTable(state, localNodes());
       const problems = await forwarder.apply(table, this.#published());
       this.#status = { ...this.#status, problem: problems.length === 0 ? undefined : problems.join('; ') };
+      this.#inEffect = table;
       onTable?.(table);
       for (const { resolve } of waiting) resolve();
     } catch (error) {
@@ -191,6 +196,8 @@ export class ServiceProxy implements HostPorts {
     // Of an agent before this one, which may have had another mode or fewer rights.
     const leave = (other: Forwarder): Promise<void> => other.remove().catch(() => undefined);
     const problem = mode === 'userspace' ? undefined : await inKernel.probe().then(() => undefined, (error: unknown) => error);
+    // Too slow today is no reason to do without: what the kernel does is not undone for that.
+    if (problem instanceof NftProblem && problem.kind === 'interrupted') throw problem;
     if (mode === 'userspace' || (mode === 'auto' && problem !== undefined)) {
       if (problem !== undefined) log.info({ why: problem instanceof NftProblem ? problem.message : String(problem) }, 'nftables cannot be used: Services are forwarded in user space');
       await leave(inKernel);
@@ -204,19 +211,29 @@ export class ServiceProxy implements HostPorts {
   }
 
   #verify(): void {
-    if (this.#running !== undefined) return;
-    this.wake();
+    if (this.#running !== undefined || this.#timer !== undefined) return;
     const { log } = this.#options;
-    const forwarder = this.#forwarder;
-    if (forwarder === undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#running = forwarder
-      .verify()
-      .catch((error: unknown) => log.warn({ err: error }, 'the rules of Services could not be looked at'))
-      .finally(() => {
+    this.#running = this.#look()
+      .catch((error: unknown) => {
+        log.warn({ err: error }, 'the rules of Services could not be looked at');
+        return false;
+      })
+      .then((well) => {
         this.#running = undefined;
-        this.wake();
+        const again = this.#again || !well;
+        this.#again = false;
+        if (again) this.wake();
       });
+  }
+
+  /** Whether nothing is to be done but wait: all is served where the node is now. */
+  async #look(): Promise<boolean> {
+    const { namespace, onTable } = this.#options;
+    const [place, forwarder] = [namespace(), this.#forwarder];
+    if (place === undefined || forwarder === undefined || (await identityOf(place)) !== this.#place) return false;
+    await forwarder.verify(this.#looks++ % thoroughEvery === 0);
+    if (this.#inEffect !== undefined) onTable?.(this.#inEffect);
+    // The forwarder in user space tries again to have what it could not, and looks for addresses that the node has got.
+    return this.#status.problem === undefined && this.#status.by === 'nftables';
   }
 }

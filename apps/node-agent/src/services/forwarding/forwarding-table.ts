@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { ClusterNetwork, EndpointSlice, Service, ServicePort } from '@roundsman/api';
+import { parseCidr, type ClusterNetwork, type EndpointSlice, type Service, type ServicePort } from '@roundsman/api';
 import { endpointsOf } from './endpoints.ts';
 import type { ForwardedPort, ForwardingTable, HealthCheck } from './table.ts';
 
@@ -7,6 +7,7 @@ import type { ForwardedPort, ForwardingTable, HealthCheck } from './table.ts';
 export interface ForwardingState {
   readonly network: ClusterNetwork | undefined;
   services(): readonly Service[];
+  node(name: string): { readonly podCIDRs: readonly string[] } | undefined;
   slicesOf(namespace: string, service: string): readonly EndpointSlice[];
 }
 
@@ -25,7 +26,8 @@ export function forwardingTable(state: ForwardingState, localNodes: ReadonlySet<
     if (healthCheckNodePort !== undefined && isExternalLocal(service)) healthChecks.push({ namespace, name, port: healthCheckNodePort, localEndpoints: localCount(own) });
   }
   const { podCidrs = [], serviceCidrs = [], loadBalancerCidrs = [] } = state.network ?? {};
-  return { podCidrs, clusterIpCidrs: serviceCidrs, loadBalancerCidrs, ports, healthChecks };
+  const localPodCidrs = [...new Set([...localNodes].flatMap((node) => state.node(node)?.podCIDRs ?? []))].sort();
+  return { podCidrs, localPodCidrs, clusterIpCidrs: serviceCidrs, loadBalancerCidrs, ports, healthChecks };
 }
 
 /** Headless Services and names for something outside have nothing to forward. */
@@ -51,7 +53,8 @@ function portOf(service: Service, port: ServicePort, clusterIP: string, family: 
     port: port.port,
     clusterIP,
     nodePort: spec.type === 'NodePort' || spec.type === 'LoadBalancer' ? port.nodePort : undefined,
-    externalIPs: ofFamily(spec.externalIPs),
+    // IPv6 may be written in several ways.
+    externalIPs: [...new Set(ofFamily(spec.externalIPs).map((address) => parseCidr(`${address}/${family === 'IPv4' ? 32 : 128}`).text.split('/')[0] ?? ''))],
     loadBalancerIPs: ofFamily(balancers),
     sourceRanges: spec.type === 'LoadBalancer' ? ofFamily(spec.loadBalancerSourceRanges?.map((range) => range.trim())) : [],
     affinitySeconds: spec.sessionAffinity === 'ClientIP' ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800) : undefined,

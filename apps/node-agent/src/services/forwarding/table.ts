@@ -2,6 +2,8 @@
 export interface ForwardingTable {
   /** Ranges of the cluster's pods: what comes from elsewhere is masqueraded on its way to an endpoint. */
   readonly podCidrs: readonly string[];
+  /** Those of the pods here: what they send to a Service's outer addresses comes from nowhere else. */
+  readonly localPodCidrs: readonly string[];
   readonly clusterIpCidrs: readonly string[];
   readonly loadBalancerCidrs: readonly string[];
   readonly ports: readonly ForwardedPort[];

@@ -6,6 +6,7 @@ import type { Chain, Collection } from './ruleset.ts';
  * zones: a UDP flow whose endpoint is gone is looked up in a conntrack zone of its own, where it is a new one;
  * guard: refuses or drops before anything is translated, so it does not depend on routes;
  * nat: one look-up per packet that opens a connection decides;
+ * unserved: refuses what goes to a port that a ClusterIP does not have, lest it look for it outside of the cluster;
  * stale: finds the UDP flows that still lead to an endpoint that is gone.
  */
 export function frameChains(): [string, Chain][] {
@@ -19,6 +20,10 @@ export function frameChains(): [string, Chain][] {
     ['guard', { rules: [...dialects.map(({ ip, suffix }) => `${ip} daddr . meta l4proto . th dport vmap @guarded${suffix}`), ...dialects.map((dialect) => `${toNode(dialect)} meta l4proto . th dport vmap @guarded-node-ports${dialect.suffix}`)] }],
     ['guard-prerouting', { hook: guard('prerouting'), rules: ['ct state new jump guard'] }],
     ['guard-output', { hook: guard('output'), rules: ['ct state new jump guard'] }],
+    ['unserved', { rules: dialects.map(({ ip, suffix }) => `${ip} daddr @cluster-ips${suffix} goto refuse`) }],
+    // Where it has not been translated.
+    ['unserved-forward', { hook: hooks('filter', '-1')('forward'), rules: ['ct state new jump unserved'] }],
+    ['unserved-output', { hook: hooks('filter', '-90')('output'), rules: ['ct state new jump unserved'] }],
     ['services', { rules: [...dialects.map(({ ip, suffix }) => `${ip} daddr . meta l4proto . th dport vmap @services${suffix}`), ...dialects.flatMap(nodeRules)] }],
     ['nat-prerouting', { hook: nat('prerouting'), rules: ['jump services'] }],
     ['nat-output', { hook: nat('output'), rules: ['jump services'] }],
@@ -93,6 +98,8 @@ export function frameCollections(elements: (name: string) => Elements): [string,
       fixed('map', `host-ports${suffix}`, `type ${type} . inet_proto . inet_service : ${type} . inet_service ;`),
       fixed('map', `any-host-ports${suffix}`, `type inet_proto . inet_service : ${type} . inet_service ;`),
       fixed('set', `pods${suffix}`, `type ${type} ; flags interval ;`),
+      fixed('set', `local-pods${suffix}`, `type ${type} ; flags interval ;`),
+      fixed('set', `cluster-ips${suffix}`, `type ${type} ;`),
       fixed('set', `service-ranges${suffix}`, `type ${type} ; flags interval ;`),
       fixed('set', `hairpins${suffix}`, `type ${type} . ${type} ;`),
       fixed('set', `udp-flows${suffix}`, `type ${type} . ${type} . inet_service ;`),

@@ -39,6 +39,17 @@ export async function listed(namespace: NetworkNamespace, table: string): Promis
   return { chains, collections };
 }
 
+/** Whether the table is there and this chain of it not empty: what is left of neither when somebody loads rules of their own. Costs the same however many Services there are. */
+export async function hasRules(namespace: NetworkNamespace, table: string, chain: string): Promise<boolean> {
+  try {
+    const { nftables } = JSON.parse(await nft(namespace, ['-j', 'list', 'chain', ...table.split(' '), chain])) as Listing;
+    return nftables.some(({ rule }) => rule !== undefined);
+  } catch (error) {
+    if (error instanceof NftProblem && error.message.includes('No such file or directory')) return false;
+    throw error;
+  }
+}
+
 export const existingIn = (found: KernelTable | undefined): Existing => ({ chains: new Set(found?.chains.keys()), collections: new Set(found?.collections.keys()) });
 
 /** Whether all that was told is there still: every chain with as many rules, every set with as many elements. */

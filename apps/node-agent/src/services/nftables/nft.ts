@@ -6,8 +6,8 @@ const longestMs = 30_000;
 /** nft could not be run, or refused: with its own words. */
 export class NftProblem extends Error {
   override readonly name = 'NftProblem';
-  /** `missing`: there is no nft (or no nsenter); `forbidden`: not with the rights of this process; `refused`: what was asked for. */
-  readonly kind: 'missing' | 'forbidden' | 'refused';
+  /** `missing`: there is no nft (or no nsenter); `forbidden`: not with the rights of this process; `refused`: what was asked for; `interrupted`: it took too long, or somebody ended it. */
+  readonly kind: 'missing' | 'forbidden' | 'refused' | 'interrupted';
 
   constructor(kind: NftProblem['kind'], message: string) {
     super(message);
@@ -27,7 +27,8 @@ export function nft(namespace: NetworkNamespace, args: readonly string[], script
     child.on('error', (error: NodeJS.ErrnoException) => reject(problemOf(program, error.code === 'ENOENT' ? 'ENOENT' : error.message)));
     child.on('close', (code, signal) => {
       if (code === 0) resolve(Buffer.concat(out).toString('utf8'));
-      else reject(problemOf(program, Buffer.concat(err).toString('utf8').trim() || `ended with ${signal ?? code}`));
+      else if (signal !== null) reject(new NftProblem('interrupted', `nft was ended by ${signal}: it may take ${longestMs / 1_000} s`));
+      else reject(problemOf(program, Buffer.concat(err).toString('utf8').trim() || `ended with ${code}`));
     });
     // It may end before it has read all; what it said is told by its end.
     child.stdin.on('error', () => undefined);

@@ -38,7 +38,7 @@ whenPackets(describe)('rules in the kernel', () => {
     await proxy.apply(tableOf(499, 5), []);
     expect(rules()).not.toContain('s499');
     expect(namespace.run(chain)).toContain('numgen random mod 5');
-    await proxy.verify();
+    await proxy.verify(true);
     expect(warnings).toEqual([]);
   });
 
@@ -48,14 +48,33 @@ whenPackets(describe)('rules in the kernel', () => {
     const before = rules();
     for (const damage of ['flush ruleset', 'flush chain inet roundsman-a services', 'delete element inet roundsman-a services4 { 10.96.0.1 . tcp . 80 }']) {
       namespace.run(`nft ${damage.includes('{') ? `'${damage}'` : damage}`);
-      await proxy.verify();
+      await proxy.verify(true);
       expect(rules()).toBe(before);
     }
     expect(warnings).toHaveLength(3);
+    for (const damage of ['flush ruleset', 'flush table inet roundsman-a']) {
+      namespace.run(`nft ${damage}`);
+      await proxy.verify(false);
+      expect(rules()).toBe(before);
+    }
+    await proxy.verify(false);
+    expect(warnings).toHaveLength(5);
     // Noticed by a change before it was looked for.
     namespace.run('nft flush ruleset');
     await proxy.apply(tableOf(1, 2), []);
     expect(rules()).toContain('default/s0/80');
+  });
+
+  it('one port that the kernel refuses does not stop the others', async () => {
+    const proxy = proxyOf('a');
+    const table = tableOf(9, 2);
+    const odd = { ...table, ports: table.ports.map((port, index) => (index === 4 ? { ...port, sourceRanges: ['10.0.0.0/99'], loadBalancerIPs: ['198.51.100.1'] } : port)) };
+    expect(await proxy.apply(odd, [])).toEqual([expect.stringMatching('^default/s4/80-tcp-ip is not forwarded: ')]);
+    for (const index of [0, 3, 5, 8]) expect(rules()).toContain(`10.96.0.${index} . tcp . 80 : goto`);
+    expect(rules()).not.toContain('default/s4/');
+    expect(await proxy.apply({ ...odd, ports: odd.ports.slice(1) }, [])).toHaveLength(1);
+    expect(await proxy.apply(table, [])).toEqual([]);
+    expect(rules()).toContain('10.96.0.4 . tcp . 80 : goto');
   });
 
   it('clusters do not disturb each other, and what goes leaves nothing', async () => {

@@ -9,6 +9,7 @@ import type { Chain, Collection, Ruleset } from './ruleset.ts';
 export function rulesetOf(table: ForwardingTable, hostPorts: readonly PublishedPort[]): Ruleset {
   const rendering = new Rendering();
   for (const cidr of table.podCidrs) rendering.put(`pods${of(cidr).suffix}`, cidr);
+  for (const cidr of table.localPodCidrs) rendering.put(`local-pods${of(cidr).suffix}`, cidr);
   for (const cidr of [...table.clusterIpCidrs, ...table.loadBalancerCidrs]) rendering.put(`service-ranges${of(cidr).suffix}`, cidr);
   for (const port of table.ports) rendering.port(port);
   for (const hostPort of hostPorts) rendering.hostPort(hostPort);
@@ -50,6 +51,7 @@ class Rendering {
     const proto = port.protocol.toLowerCase();
     const outside = [...port.externalIPs, ...port.loadBalancerIPs];
     const at = (address: string): string => `${address} . ${proto} . ${port.port}`;
+    this.put(`cluster-ips${suffix}`, port.clusterIP);
     if (port.sourceRanges.length > 0 && port.endpoints.length > 0) {
       this.#chain(`firewall/${port.key}`, [...port.sourceRanges.map((range) => `${dialect.ip} saddr ${range} return`), 'drop']);
       for (const address of port.loadBalancerIPs) this.put(`guarded${suffix}`, at(address), `jump firewall/${port.key}`);
@@ -86,8 +88,8 @@ class Rendering {
     const name = `external/${port.key}`;
     const everywhere = this.#toward('all', port, dialect);
     const rules = port.externalLocal
-      ? // Pods and the node itself are no outside: they reach all endpoints.
-        [`${dialect.ip} saddr @pods${dialect.suffix} ${everywhere}`, `fib saddr type local ${markForMasquerade}`, `fib saddr type local ${everywhere}`, this.#toward('local', port, dialect)]
+      ? // Pods of this node and the node itself are no outside: they reach all endpoints. (Answers to pods of others would not come back this way.)
+        [`${dialect.ip} saddr @local-pods${dialect.suffix} ${everywhere}`, `fib saddr type local ${markForMasquerade}`, `fib saddr type local ${everywhere}`, this.#toward('local', port, dialect)]
       : [markForMasquerade, everywhere];
     this.#chain(name, rules);
     for (const address of addresses) this.put(`services${dialect.suffix}`, address, `goto ${name}`);

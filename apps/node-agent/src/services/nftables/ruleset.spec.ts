@@ -71,7 +71,7 @@ const portArb = (index: number): fc.Arbitrary<ForwardedPort> =>
   });
 const tableArb: fc.Arbitrary<ForwardingTable> = fc
   .tuple(...[1, 2, 3].map((index) => fc.option(portArb(index), { nil: undefined })))
-  .map((ports) => ({ podCidrs: ['10.244.0.0/16', 'fd00::/48'], clusterIpCidrs: ['10.96.0.0/16'], loadBalancerCidrs: [], healthChecks: [], ports: ports.filter((port) => port !== undefined) }));
+  .map((ports) => ({ podCidrs: ['10.244.0.0/16', 'fd00::/48'], localPodCidrs: ['10.244.1.0/24'], clusterIpCidrs: ['10.96.0.0/16'], loadBalancerCidrs: [], healthChecks: [], ports: ports.filter((port) => port !== undefined) }));
 const hostPortsArb: fc.Arbitrary<PublishedPort[]> = fc.uniqueArray(
   fc.record({ podUid: fc.constantFrom('a', 'b'), protocol: fc.constant('TCP' as const), hostIP: fc.constantFrom('', '192.0.2.1'), hostPort: fc.integer({ min: 8_000, max: 8_002 }), address: fc.constantFrom('10.244.0.1', 'fd00::1'), containerPort: fc.constant(80) }),
 );
@@ -105,7 +105,7 @@ describe('transactions', () => {
   });
 
   it('change the chains of the Services that changed, and no others', () => {
-    const of = (address: string): ForwardingTable => ({ podCidrs: [], clusterIpCidrs: [], loadBalancerCidrs: [], healthChecks: [], ports: [plain(1, '10.244.0.1'), plain(2, address)] });
+    const of = (address: string): ForwardingTable => ({ podCidrs: [], localPodCidrs: [], clusterIpCidrs: [], loadBalancerCidrs: [], healthChecks: [], ports: [plain(1, '10.244.0.1'), plain(2, address)] });
     const script = difference(table, rulesetOf(of('10.244.0.2'), []), rulesetOf(of('10.244.0.3'), []));
     expect(script).toContain('s2');
     expect(script).not.toContain('s1');

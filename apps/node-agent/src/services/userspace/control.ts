@@ -24,11 +24,16 @@ export interface Report {
 export const protocol = 1;
 const answerWithinMs = 10_000;
 
+/** Somebody listens there, and is busy. */
+export class NoAnswerYet extends Error {
+  override readonly name = 'NoAnswerYet';
+}
+
 /** Rejects when nobody listens there. */
 export function ask(path: string, order: Order): Promise<Report> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(path);
-    socket.setTimeout(answerWithinMs, () => socket.destroy(new Error(`the forwarder did not answer within ${answerWithinMs / 1_000} s`)));
+    socket.setTimeout(answerWithinMs, () => socket.destroy(new NoAnswerYet(`the forwarder did not answer within ${answerWithinMs / 1_000} s`)));
     socket.on('error', reject);
     socket.on('close', () => reject(new Error('the forwarder gave no answer')));
     // It tells errors of its input again.

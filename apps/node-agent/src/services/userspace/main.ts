@@ -45,6 +45,8 @@ const control = createServer((socket: Socket) => {
       .catch((error: unknown) => socket.destroy(error as Error));
   });
 });
+// Whoever may write to the socket says what is forwarded.
+process.umask(0o177);
 rmSync(path, { force: true });
 control.listen(path);
 // Whoever started it may close its terminal.

@@ -10,7 +10,7 @@ import type { Forwarder } from '../forwarder.ts';
 import type { ForwardingTable } from '../forwarding/table.ts';
 import type { PublishedPort } from '../host-ports.ts';
 import { commandIn, identityOf, type NetworkNamespace } from '../network-namespace.ts';
-import { ask, protocol, type Report } from './control.ts';
+import { ask, NoAnswerYet, protocol, type Report } from './control.ts';
 import { commandFor, makeLocal, unmakeLocal } from './local-addresses.ts';
 import type { Untaken } from './table-server.ts';
 
@@ -48,6 +48,7 @@ export class UserspaceProxy implements Forwarder {
     return [...problemsOf(untaken, table), ...unspoken];
   }
 
+  /** It costs the same either way. */
   async verify(): Promise<void> {
     const report = await this.#found();
     if (this.#told === undefined || (report !== undefined && report.served !== '')) return;
@@ -85,7 +86,11 @@ export class UserspaceProxy implements Forwarder {
   }
 
   async #found(): Promise<Report | undefined> {
-    const report = await ask(this.#socket, { do: 'look' }).catch(() => undefined);
+    const report = await ask(this.#socket, { do: 'look' }).catch((error: unknown) => {
+      // One that is busy is there: another one beside it would find its ports taken.
+      if (error instanceof NoAnswerYet) throw error;
+      return undefined;
+    });
     return report?.protocol === protocol && report.namespace === (await identityOf(this.#options.namespace)) ? report : undefined;
   }
 
