@@ -1,12 +1,11 @@
 import {
-  resourceKey, storedKinds, taskKinds, taskLabels, taskResources,
+  resourceKey, serviceKeyOf, storedKinds, taskKinds, taskLabels, taskResources,
   type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Dns, type Endpoints, type EndpointSlice, type HorizontalPodAutoscaler, type Ingress, type IngressClass, type Job, type KubeObject,
   type Lease, type Node, type PersistentVolume, type PersistentVolumeClaim, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Service, type StatefulSet, type StorageClass, type TaskKind,
 } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 import { controllerOf } from './owner.ts';
-import { serviceKeyOf } from './services/labels.ts';
 
 /** What the controllers read: every stored kind. Kept by the standby too, so that it can take over at once. Objects in it are shared: never change them. */
 export class Caches {

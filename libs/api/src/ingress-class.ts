@@ -8,18 +8,18 @@ export const ingressController = 'roundsman.io/ingress';
 export const stripPrefixAnnotation = 'roundsman.io/strip-prefix';
 
 /** From before there was `spec.ingressClassName`; still found in many manifests. */
-const legacyAnnotation = 'kubernetes.io/ingress.class';
+export const legacyIngressClassAnnotation = 'kubernetes.io/ingress.class';
 
 /**
- * Whether the cluster itself serves an Ingress. By its class: `spec.ingressClassName`, else the old annotation; one that names none is of the default class (the
- * newest, where there are several). Those of classes of others, or of classes that do not exist, are nobody's business here.
+ * Whether the cluster itself serves an Ingress. By its class: `spec.ingressClassName`, else the old annotation; one that names none is of the default class. Those of classes of others, or of classes that do not exist, are nobody's business here.
  */
 export function isServedIngress({ metadata, spec }: Pick<Ingress, 'metadata' | 'spec'>, classes: readonly IngressClass[]): boolean {
-  const name = spec.ingressClassName ?? metadata.annotations?.[legacyAnnotation] ?? defaultClass(classes)?.metadata.name;
+  const name = spec.ingressClassName ?? metadata.annotations?.[legacyIngressClassAnnotation] ?? defaultIngressClass(classes)?.metadata.name;
   return classes.some((one) => one.metadata.name === name && one.spec.controller === ingressController);
 }
 
-function defaultClass(classes: readonly IngressClass[]): IngressClass | undefined {
+/** What an Ingress is of that names no class: of several the newest. */
+export function defaultIngressClass(classes: readonly IngressClass[]): IngressClass | undefined {
   return classes
     .filter(({ metadata }) => metadata.annotations?.[defaultIngressClassAnnotation] === 'true')
     .sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : a.metadata.creationTimestamp > b.metadata.creationTimestamp ? -1 : a.metadata.name < b.metadata.name ? -1 : 1))[0];

@@ -1,3 +1,3 @@
 export { FollowedNetwork } from './followed-network.ts';
-export { NetworkState, serviceKeyOf, serviceNameLabel, type NetworkObjects, type NetworkStateChange } from './network-state.ts';
+export { NetworkState, type NetworkObjects, type NetworkStateChange } from './network-state.ts';
 export type { NetworkNode } from './network-node.ts';

@@ -1,4 +1,4 @@
-import type { ClusterNetwork, Dns, EndpointSlice, Ingress, IngressClass, KubeObject, Node, Service } from '@roundsman/api';
+import { serviceKeyOf, type ClusterNetwork, type Dns, type EndpointSlice, type Ingress, type IngressClass, type KubeObject, type Node, type Service } from '@roundsman/api';
 import { networkNodeFrom, type NetworkNode } from './network-node.ts';
 import { ObjectTable, type TableChange } from './object-table.ts';
 
@@ -19,9 +19,6 @@ export type NetworkStateChange =
 
 type Applied = 'ADDED' | 'MODIFIED' | 'DELETED';
 type Tables = { readonly [R in keyof NetworkObjects]: ObjectTable<NetworkObjects[R]> };
-
-/** Set by whoever makes a slice: the Service that it belongs to. */
-export const serviceNameLabel = 'kubernetes.io/service-name';
 
 /** How packets are to go, in memory: what intake tells, indexed. All readers are O(1) but for the lists themselves. */
 export class NetworkState {
@@ -141,10 +138,4 @@ export class NetworkState {
     of?.delete(slice.metadata.name);
     if (of?.size === 0) this.#slices.delete(key);
   }
-}
-
-/** `namespace/name` of the Service that a slice belongs to. */
-export function serviceKeyOf({ metadata }: EndpointSlice): string | undefined {
-  const service = metadata.labels?.[serviceNameLabel];
-  return service === undefined ? undefined : `${metadata.namespace ?? ''}/${service}`;
 }

@@ -1,8 +1,5 @@
-import type { EndpointSlice, Service } from '@roundsman/api';
-import { isHeadless } from './pods/service-pods.ts';
+import { isHeadless, serviceNameLabel, type Service } from '@roundsman/api';
 
-/** Names the service that a slice belongs to. */
-export const serviceNameLabel = 'kubernetes.io/service-name';
 /** Names who keeps a slice: the others leave it alone. */
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 /** On Endpoints: names who keeps them; a person's have none. */
@@ -11,16 +8,10 @@ export const headlessLabel = 'service.kubernetes.io/headless';
 /** Since when what a slice tells was so: from then on nodes should have acted on it. */
 export const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time';
 
-/** `namespace/name` of the service that a slice belongs to; its index in the caches. */
-export function serviceKeyOf({ metadata }: Pick<EndpointSlice, 'metadata'>): string | undefined {
-  const name = metadata.labels?.[serviceNameLabel];
-  return name === undefined ? undefined : `${metadata.namespace ?? ''}/${name}`;
-}
-
 const ownLabels: ReadonlySet<string> = new Set([serviceNameLabel, managedByLabel, headlessLabel]);
 
 /** Those of the service, but for those that have a meaning on slices. */
 export function labelsOf(service: Service): Record<string, string> {
   const given = Object.entries(service.metadata.labels ?? {}).filter(([name]) => !ownLabels.has(name));
-  return { ...Object.fromEntries(given), ...(isHeadless(service) ? { [headlessLabel]: '' } : {}) };
+  return { ...Object.fromEntries(given), ...(isHeadless(service.spec) ? { [headlessLabel]: '' } : {}) };
 }

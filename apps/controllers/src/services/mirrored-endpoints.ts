@@ -1,8 +1,8 @@
-import type { EndpointAddress, Endpoints, KubeObject } from '@roundsman/api';
+import { isIPv6 } from 'node:net';
+import { serviceKeyOf, type EndpointAddress, type Endpoints, type KubeObject } from '@roundsman/api';
 import { byKey, keysOf, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
-import { isIPv6 } from './pods/service-pods.ts';
 import type { SliceGroup } from './slices/slice-groups.ts';
-import { endpointsManagedByLabel, managedByLabel, serviceKeyOf, triggerTimeAnnotation } from './labels.ts';
+import { endpointsManagedByLabel, managedByLabel, triggerTimeAnnotation } from './labels.ts';
 import { SliceWriter } from './slices/slice-writer.ts';
 
 const managedBy = 'endpointslicemirroring-controller.k8s.io';

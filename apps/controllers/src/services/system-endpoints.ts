@@ -1,10 +1,10 @@
+import { isIPv6 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { nodeNetworkAnnotations, systemServices, type EndpointSubset, type Node, type Service } from '@roundsman/api';
+import { nodeNetworkAnnotations, serviceKeyOf, systemServices, type EndpointSubset, type Node, type Service } from '@roundsman/api';
 import { byKey, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { readiness } from '../nodes/taints.ts';
 import { controllerReference } from '../owner.ts';
-import { isIPv6 } from './pods/service-pods.ts';
-import { endpointsManagedByLabel, managedByLabel, serviceKeyOf } from './labels.ts';
+import { endpointsManagedByLabel, managedByLabel } from './labels.ts';
 import type { SliceContent } from './slices/slice-plan.ts';
 import { SliceWriter } from './slices/slice-writer.ts';
 

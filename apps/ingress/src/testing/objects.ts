@@ -1,5 +1,4 @@
-import type { EndpointSlice, Ingress, IngressClass, IngressSpec, KubeObject, Service, ServicePort } from '@roundsman/api';
-import { serviceNameLabel } from '@roundsman/network';
+import { serviceNameLabel, type EndpointSlice, type Ingress, type IngressClass, type IngressSpec, type KubeObject, type Service, type ServicePort } from '@roundsman/api';
 
 let version = 0;
 const metadata = (name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject['metadata'] => ({ namespace: 'default', name, uid: `${name}-uid`, resourceVersion: String((version += 1)), generation: 1, creationTimestamp: '2026-01-01T00:00:00Z', ...more });

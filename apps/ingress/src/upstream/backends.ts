@@ -1,4 +1,5 @@
-import { serviceKeyOf, type NetworkState, type NetworkStateChange } from '@roundsman/network';
+import { serviceKeyOf } from '@roundsman/api';
+import type { NetworkState, NetworkStateChange } from '@roundsman/network';
 import type { ServicePortReference } from '../rules/routes.ts';
 import { addressesOf, type Address } from './addresses.ts';
 import { Choice } from './choice.ts';

@@ -1,3 +1,4 @@
+import { legacyIngressClassAnnotation as classAnnotation } from '../ingress-class.ts';
 import type { AdmissionContext, Cause } from '../kind.ts';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressSpec } from '../kinds/ingress/schema.ts';
 import type { KubeObject } from '../meta.ts';
@@ -6,8 +7,6 @@ import { inRange, invalidValue, named, required, Verbatim, type Findings } from 
 import { isAddress } from './ip.ts';
 import { pathCauses, segmentProblem } from './paths.ts';
 import { portNameProblems } from './pod/ports.ts';
-
-const classAnnotation = 'kubernetes.io/ingress.class';
 
 export function ingressRules(object: KubeObject, { old }: Pick<AdmissionContext, 'old'>): Findings {
   const { metadata, spec } = object as Ingress;

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { isPodReady, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
 import { readiness } from '../../nodes/taints.ts';
 
@@ -8,16 +9,12 @@ const zoneLabel = 'topology.kubernetes.io/zone';
 /** It is made by the cluster what is behind it: it has a selector, and its name is no alias. */
 export const isServedByPods = ({ spec }: Service): boolean => spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0;
 
-export const isHeadless = ({ spec }: Service): boolean => spec.clusterIP === 'None';
-
 /** Asked of every pod of a namespace for each service that is looked at: nothing is made on the way. */
 export function selectsPod({ spec }: Service, labels: Pod['metadata']['labels'] = {}): boolean {
   const { selector = {} } = spec;
   for (const key in selector) if (!Object.hasOwn(labels, key) || labels[key] !== selector[key]) return false;
   return true;
 }
-
-export const isIPv6 = (address: string): boolean => address.includes(':');
 
 /** The pod's address of a family; undefined while it has none. */
 export function addressOf({ status }: Pod, family: 'IPv4' | 'IPv6'): string | undefined {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EndpointSlice, KubeObject } from '@roundsman/api';
+import { serviceNameLabel, type EndpointSlice, type KubeObject } from '@roundsman/api';
 import type { Deps } from '../../loop.ts';
 import { controllerReference, type OwnerReference } from '../../owner.ts';
 import { isNamespaceEnding } from '../../workloads/pods.ts';
 import type { SliceGroup } from './slice-groups.ts';
-import { managedByLabel, serviceNameLabel } from '../labels.ts';
+import { managedByLabel } from '../labels.ts';
 import { planSlices, type SliceContent } from './slice-plan.ts';
 
 export interface SliceSet {

@@ -1,8 +1,9 @@
+import { serviceKeyOf } from '@roundsman/api';
 import { byKey, keysOf, onChange, type Deps, type LoopDefinition } from '../../loop.ts';
 import { endpointWakes, podsOf } from '../pods/concerned-services.ts';
 import { isServedByPods } from '../pods/service-pods.ts';
 import { sliceGroupsOf } from './slice-groups.ts';
-import { labelsOf, managedByLabel, serviceKeyOf, triggerTimeAnnotation } from '../labels.ts';
+import { labelsOf, managedByLabel, triggerTimeAnnotation } from '../labels.ts';
 import { SliceWriter } from './slice-writer.ts';
 import { TriggerTimes } from '../pods/trigger-times.ts';
 
