@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -78,6 +79,24 @@ describe('DNS of a node', () => {
       }
       const [whole] = await sendTcp(at, [query(1232)]);
       expect([read(whole!).flag_tc, read(whole!).answers?.length]).toEqual([false, 200]);
+    });
+
+    it('reads no more questions of one who does not take the answers', async () => {
+      cluster.service('db', { clusterIP: 'None' });
+      cluster.slice('s', 'db', { endpoints: Array.from({ length: 250 }, (_, index) => ({ addresses: [`10.244.0.${index + 1}`] })) });
+      await start();
+      const count = 6_000;
+      const query = queryOf('db.default.svc.cluster.local');
+      const client = connect(at.port, at.address);
+      client.write(Buffer.concat(Array.from({ length: count }, () => Buffer.concat([Buffer.of(0, query.length), query]))));
+      const answered = async (): Promise<number> => Number(/NOERROR"\} (\d+)/.exec(await metrics.getSingleMetricAsString('roundsman_node_agent_dns_queries_total'))?.[1] ?? 0);
+      for (let before = -1, now = 0; before !== now || now === 0; before = now, now = await answered()) await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(await answered()).toBeLessThan(count);
+      let bytes = 0;
+      client.on('data', (data: Buffer) => (bytes += data.length));
+      await eventually(async () => expect(await answered()).toBe(count), { within: 10_000 });
+      await eventually(() => expect(bytes).toBeGreaterThan(count * 250 * 16));
+      client.destroy();
     });
 
     it('refuses what is no question for it, and goes on', async () => {
@@ -180,6 +199,15 @@ describe('DNS of a node', () => {
       const [tcp] = await sendTcp(at, [queryOf('big.example.com')]);
       expect([read(tcp!).flag_tc, read(tcp!).answers?.length]).toEqual([false, 100]);
       expect(one.asked).toEqual(['udp big.example.com', 'tcp big.example.com']);
+    });
+
+    it('keeps large answers no longer than there is room for them', async () => {
+      const large = Array.from({ length: 200 }, () => 'x'.repeat(250));
+      const one = await behind(({ name }, channel) => (channel === 'udp' ? truncated : { answers: [{ type: 'TXT' as const, name, ttl: 60, data: large }] }));
+      for (let index = 0; index < 200; index++) expect((await ask(at, `${index}.example.com`, 'TXT')).flag_tc).toBe(true);
+      const times = (name: string): number => one.asked.filter((asked) => asked === `tcp ${name}`).length;
+      for (const name of ['199.example.com', '0.example.com']) await ask(at, name, 'TXT');
+      expect([times('199.example.com'), times('0.example.com')]).toEqual([1, 2]);
     });
 
     it('what does not fit the question is dropped', async () => {

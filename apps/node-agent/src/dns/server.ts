@@ -103,7 +103,7 @@ function answerDatagram(handler: DnsHandler, socket: Datagrams, message: Buffer,
   else if (reply !== undefined) send(reply);
 }
 
-/** Several questions in any order (RFC 7766), each with its length before it. */
+/** Several questions in any order (RFC 7766), each with its length before it. Who does not take the answers is not asked for more questions. */
 function answerStream(handler: DnsHandler, connection: Socket): void {
   let rest: Buffer = Buffer.alloc(0);
   let underway = 0;
@@ -116,7 +116,7 @@ function answerStream(handler: DnsHandler, connection: Socket): void {
     connection.write(Buffer.concat([length, message]));
   };
   const answerAll = (): void => {
-    while (underway < mostAtOnce && rest.length >= 2 && rest.length >= 2 + rest.readUInt16BE(0)) {
+    while (underway < mostAtOnce && !connection.writableNeedDrain && rest.length >= 2 && rest.length >= 2 + rest.readUInt16BE(0)) {
       const message = rest.subarray(2, 2 + rest.readUInt16BE(0));
       rest = rest.subarray(2 + message.length);
       const reply = handler.reply(message, 'tcp');
@@ -135,9 +135,10 @@ function answerStream(handler: DnsHandler, connection: Socket): void {
         answerAll();
       });
     }
-    if (underway >= mostAtOnce) connection.pause();
+    if (underway >= mostAtOnce || connection.writableNeedDrain) connection.pause();
     else connection.resume();
   };
+  connection.on('drain', answerAll);
   connection.on('data', (data: Buffer) => {
     rest = rest.length === 0 ? data : Buffer.concat([rest, data]);
     answerAll();

@@ -24,7 +24,7 @@ describe('the hosts file of the machine', () => {
     cluster = new TestCluster();
     cluster.ingressClass('roundsman', 'roundsman.io/ingress');
     cluster.service('kube-system/ingress', { clusterIPs: ['10.96.0.20'] }, { loadBalancer: { ingress: [{ ip: '10.97.0.1' }] } });
-    hosts = new MachineHosts({ file, cluster: 'home', state: cluster.state, log: pino({ level: 'silent' }) });
+    hosts = new MachineHosts({ file, cluster: 'home', state: cluster.state, log: pino({ level: 'silent' }), lookAgainMs: 100 });
     hosts.start();
   });
   afterEach(async () => {
@@ -49,6 +49,14 @@ describe('the hosts file of the machine', () => {
     await says(`${own}\n192.0.2.2 scanner\n`);
     await removeFromHosts(join(folder, 'none'), 'home');
     expect(await readdir(folder)).toEqual(['hosts']);
+  });
+
+  it('has its block again when somebody else has written the file at the same time', async () => {
+    cluster.dns('shop', 'shop.example.com');
+    const block = '# BEGIN roundsman home\n10.97.0.1\tshop.example.com\n# END roundsman home\n';
+    await says(`${own}\n${block}`);
+    await writeFile(file, '127.0.0.1 localhost\n');
+    await says(`127.0.0.1 localhost\n${block}`);
   });
 
   it('gets no line that is no host', () => {

@@ -9,12 +9,15 @@ import { withBlock, type HostLine } from './hosts-block.ts';
 /** Changes that come together are written together. */
 const gatherMs = 50;
 const writeAgainMs = 10_000;
+/** Others rewrite the file, too: another cluster at the same moment, somebody who edits. */
+const lookAgainMs = 30_000;
 
 export interface MachineHostsOptions {
   readonly file: string;
   readonly cluster: string;
   readonly state: NetworkState;
   readonly log: Pick<Logger, 'error' | 'info'>;
+  readonly lookAgainMs?: number;
 }
 
 /** Tells the machine's own programs where the hosts of DNS objects and Ingresses are: in a block of its hosts file. It stays there while the agent is away. */
@@ -22,6 +25,7 @@ export class MachineHosts {
   readonly #options: MachineHostsOptions;
   #unfollow: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #problem: string | undefined;
 
@@ -34,11 +38,13 @@ export class MachineHosts {
       if (concerns(change)) this.#soon(gatherMs);
     });
     this.#soon(0);
+    this.#looking = setInterval(() => this.#soon(0), this.#options.lookAgainMs ?? lookAgainMs).unref();
   }
 
   async stop(): Promise<void> {
     this.#unfollow();
     clearTimeout(this.#timer);
+    clearInterval(this.#looking);
     this.#timer = undefined;
     await this.#writing;
   }
@@ -96,7 +102,7 @@ async function rewrite(file: string, change: (text: string) => string): Promise<
   const { mode, uid, gid } = await stat(path).catch(() => ({ mode: 0o644, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }));
   const beside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    await writeFile(beside, changed, { flag: 'wx' });
+    await writeFile(beside, changed, { flag: 'wx', flush: true });
     await chmod(beside, mode & 0o7777);
     await chown(beside, uid, gid);
     await rename(beside, path);

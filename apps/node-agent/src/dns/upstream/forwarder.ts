@@ -20,6 +20,9 @@ const avoidMs = 10_000;
 /** Questions at the same time: what is more is answered SERVFAIL at once. */
 const mostInFlight = 1_000;
 const cached = 4_096;
+/** Of all that are kept, and of the arrays beside one. */
+const cachedBytes = 8 << 20;
+const entryBytes = 512;
 /** Upstream records may change sooner than they say: nothing is kept longer, seconds. */
 const longestKept = 30;
 
@@ -31,7 +34,11 @@ export interface Kept {
 /** Asks the upstream servers, one after the other, and keeps what they say for as long as it holds. The same asked twice at a time is asked once. */
 export class Forwarder {
   readonly #options: ForwarderOptions;
-  readonly #cache = new LRUCache<string, { readonly reply: UpstreamReply; readonly at: number }>({ max: cached });
+  readonly #cache = new LRUCache<string, { readonly reply: UpstreamReply; readonly at: number }>({
+    max: cached,
+    maxSize: cachedBytes,
+    sizeCalculation: ({ reply }) => reply.message.length + entryBytes + 16 * reply.ends.length,
+  });
   readonly #underway = new Map<string, Promise<UpstreamReply | undefined>>();
   readonly #avoidedUntil = new Map<string, number>();
   /** Questions as they were sent, with their ids: one that comes in looking the same has come back to us. */

@@ -147,6 +147,20 @@ describe('names of the cluster', () => {
     expect(await says('shop.example.com')).toBe('REFUSED');
   });
 
+  it('are not given away by hosts: below the domain there are Services and pods alone', async () => {
+    cluster.ingressClass('roundsman', 'roundsman.io/ingress');
+    cluster.service('kube-system/ingress', { clusterIPs: ['10.96.0.20'] });
+    cluster.ingress('greedy', ['*.svc.cluster.local', 'db.default.svc.cluster.local', 'cluster.local', 'shop.example.com']);
+    expect(await says('shop.example.com')).toBe('NOERROR 10.96.0.20');
+    for (const name of ['registry.svc.cluster.local', 'db.default.svc.cluster.local']) expect(await says(name)).toBe('NXDOMAIN');
+    expect(await says('cluster.local')).toBe('NOERROR');
+  });
+
+  it('of an alias that DNS cannot say there are none', async () => {
+    cluster.service('out', { type: 'ExternalName', externalName: `${'a'.repeat(100)}.example.com` });
+    expect(await says('out.default.svc.cluster.local', 'CNAME')).toBe('NXDOMAIN');
+  });
+
   it('are answered in any order', async () => {
     cluster.service('db', headless);
     cluster.slice('s', 'db', { endpoints: Array.from({ length: 8 }, (_, index) => ({ addresses: [`10.244.0.${index + 1}`] })) });

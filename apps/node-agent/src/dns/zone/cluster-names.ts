@@ -1,5 +1,5 @@
-import { indexIn, parseCidr, systemServices, type Cidr, type ClusterNetwork } from '@roundsman/api';
-import { serviceKeyOf, type NetworkState, type NetworkStateChange } from '@roundsman/network';
+import { indexIn, parseCidr, serviceKeyOf, systemServices, type Cidr, type ClusterNetwork } from '@roundsman/api';
+import type { NetworkState, NetworkStateChange } from '@roundsman/network';
 import { rcodes, types } from '../wire/codes.ts';
 import { textOfName } from '../wire/names.ts';
 import { recordOf, type ResourceRecord } from '../wire/record.ts';
@@ -134,7 +134,7 @@ export class ClusterNames {
       case 'dnses.roundsman.io': {
         const { namespace = '', name } = change.object.metadata;
         const hosts = change.type === 'DELETED' ? [] : change.resource === 'dnses.roundsman.io' ? hostOfDns(change.object) : hostsOfIngress(change.object, this.#state.ingressClasses());
-        this.#hosts.set(`${change.resource}/${namespace}/${name}`, hostRecords(hosts, this.#ingressAddresses(), this.#ttl));
+        this.#hosts.set(`${change.resource}/${namespace}/${name}`, this.#recordsOf(hosts, this.#ingressAddresses()));
         break;
       }
     }
@@ -171,12 +171,17 @@ export class ClusterNames {
     return ingressAddresses(this.#state.service(systemServices.namespace, systemServices.ingress));
   }
 
+  /** Names below the cluster's domain are those of Services and pods: a host there would be found for every short name that a pod asks for. */
+  #recordsOf(hosts: readonly string[], addresses: readonly string[]): ResourceRecord[] {
+    return hostRecords(hosts.filter((host) => !this.#isBelowDomain(host)), addresses, this.#ttl);
+  }
+
   #setHosts(): void {
     this.#hosts.clear();
     const addresses = this.#ingressAddresses();
     const classes = this.#state.ingressClasses();
     const set = (resource: string, { metadata }: { metadata: { namespace?: string; name: string } }, hosts: string[]): void =>
-      this.#hosts.set(`${resource}/${metadata.namespace ?? ''}/${metadata.name}`, hostRecords(hosts, addresses, this.#ttl));
+      this.#hosts.set(`${resource}/${metadata.namespace ?? ''}/${metadata.name}`, this.#recordsOf(hosts, addresses));
     for (const dns of this.#state.dnses()) set('dnses.roundsman.io', dns, hostOfDns(dns));
     for (const ingress of this.#state.ingresses()) set('ingresses.networking.k8s.io', ingress, hostsOfIngress(ingress, classes));
   }

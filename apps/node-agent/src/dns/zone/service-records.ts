@@ -1,4 +1,5 @@
 import type { EndpointSlice, Service } from '@roundsman/api';
+import { wireName } from '../wire/names.ts';
 import { recordOf, type ResourceRecord } from '../wire/record.ts';
 import { addressRecord, dashed, reverseName } from './addresses.ts';
 import { distinct } from './record-index.ts';
@@ -22,7 +23,8 @@ export function serviceRecords(service: Service, slices: readonly EndpointSlice[
   const name = serviceName(service, zone);
   if (type === 'ExternalName') {
     const target = (externalName ?? '').replace(/\.$/, '');
-    return { names: target === '' ? [] : [recordOf({ type: 'CNAME', name, ttl: zone.ttl, data: target })], reverse: [] };
+    // Kubernetes takes labels that are longer than DNS can say.
+    return { names: wireName(target) === undefined ? [] : [recordOf({ type: 'CNAME', name, ttl: zone.ttl, data: target })], reverse: [] };
   }
   return clusterIP === 'None' ? headlessRecords(name, slices, zone) : clusterRecords(service, name, zone);
 }
