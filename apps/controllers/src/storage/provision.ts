@@ -57,9 +57,13 @@ function onNode(name: string, node: Node | undefined): Pick<PersistentVolumeSpec
   };
 }
 
-/** The node whose agent removes the directory of a volume: where it lies, or any node that works for one on a server. Undefined: none does now. */
+/** The node that a volume lies on, by its host name; undefined of one on a server. */
+export const placeOf = ({ spec }: PersistentVolume): string | undefined => hostsOf(spec)?.[0];
+const hostsOf = ({ nodeAffinity }: PersistentVolumeSpec): readonly string[] | undefined => nodeAffinity?.required?.nodeSelectorTerms[0]?.matchExpressions?.find(({ key }) => key === hostname)?.values;
+
+/** The node whose agent removes the directory of a volume: where it lies, or any node that works for one on a server. Undefined: there is none now. */
 export function removerFor(volume: PersistentVolume, nodes: readonly Node[]): string | undefined {
-  const values = volume.spec.nodeAffinity?.required?.nodeSelectorTerms[0]?.matchExpressions?.find(({ key }) => key === hostname)?.values;
+  const values = hostsOf(volume.spec);
   const isReady = ({ status }: Node): boolean => status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true;
   if (values !== undefined) return nodes.find(({ metadata }) => values.includes(metadata.labels?.[hostname] ?? metadata.name))?.metadata.name;
   const asked = volume.metadata.annotations?.[storageAnnotations.removedBy];

@@ -137,6 +137,75 @@ describe('volumes that are made', () => {
     expect(await agentRemoves('n1')).toEqual([]);
   });
 
+  it('stay while a pod has them, though their claim was taken away from under it', async () => {
+    await storageClass('server-used', { provisioner: 'roundsman.io/nfs', parameters: { server: '10.0.0.9', path: '/exports' } });
+    const made = await claim('torn', { storageClassName: 'server-used' });
+    const name = `pvc-${made.metadata.uid}`;
+    await cluster.until(async () => expect(await stateOf('torn')).toEqual(['Bound', name]));
+    await user('holder', 'torn');
+    await cluster.until(async () => expect(await cluster.readyPods()).toHaveLength(1));
+    await cluster.delete(claims, 'torn');
+    await cluster.edit<PersistentVolumeClaim>(claims, 'torn', ({ metadata }) => void (metadata.finalizers = []));
+    await cluster.until(async () => expect((await cluster.get<PersistentVolume>(volumes, name))?.status).toMatchObject({ phase: 'Failed', message: 'volume is still used by pods: default/holder' }));
+    expect((await cluster.get(volumes, name))?.metadata.deletionTimestamp).toBeUndefined();
+    await cluster.delete('pods', 'holder');
+    await cluster.until(async () => expect(await agentRemoves('n1')).toEqual([name]));
+  });
+
+  it('of a node that is gone wait for it, or go without their directory when a person says so', async () => {
+    cluster.nodes.join('n7');
+    await cluster.until(async () => expect((await cluster.get('nodes', 'n7'))?.metadata.annotations?.[volumesFolderAnnotation]).toBe('/volumes/n7'));
+    const made = await claim('stranded', { storageClassName: 'local' });
+    await select('stranded', 'n7');
+    const name = `pvc-${made.metadata.uid}`;
+    await cluster.until(async () => expect(await stateOf('stranded')).toEqual(['Bound', name]));
+    cluster.nodes.lose('n7');
+    // Its last heartbeat may be on its way still, and make it anew.
+    let times = 0;
+    await cluster.until(async () => {
+      if ((await cluster.get('nodes', 'n7')) === undefined) return void expect((times += 1)).toBeGreaterThan(3);
+      times = 0;
+      await cluster.delete('nodes', 'n7');
+      throw new Error('it was there');
+    });
+    await cluster.delete(claims, 'stranded');
+    await cluster.until(async () =>
+      expect((await cluster.get<PersistentVolume>(volumes, name))?.status).toMatchObject({ phase: 'Failed', message: `node "n7", on which the directory of the volume lies, is not there: the volume goes when the node is back. If it is gone for good: kubectl delete pv ${name}` }),
+    );
+    const volume = (await cluster.get<PersistentVolume>(volumes, name))!;
+    expect(volume.metadata.deletionTimestamp).toBeUndefined();
+    await cluster.delete(volumes, name);
+    await cluster.until(async () => expect(await cluster.get(volumes, name)).toBeUndefined());
+    await cluster.until(async () => expect(await cluster.events(volume)).toContain(`VolumeDirectoryLeft: node "n7" is not there: the volume goes, its directory /volumes/n7/${name} stays on that machine`));
+  });
+
+  it('are told to nobody for removal from the moment on that they are to be retained', async () => {
+    const made = await claim('rescued', { storageClassName: 'local' });
+    await select('rescued', 'n1');
+    const name = `pvc-${made.metadata.uid}`;
+    await cluster.until(async () => expect(await stateOf('rescued')).toEqual(['Bound', name]));
+    await cluster.delete(claims, 'rescued');
+    await cluster.until(async () => expect((await cluster.bus.request(messages.nodeVolumes, { node: 'n1' }, {})).volumes).toHaveLength(1));
+    // At once, not only when the controllers have seen it.
+    await cluster.stopControllers();
+    try {
+      await cluster.edit<PersistentVolume>(volumes, name, ({ spec }) => void (spec.persistentVolumeReclaimPolicy = 'Retain'));
+      expect(await agentRemoves('n1')).toEqual([]);
+    } finally {
+      await cluster.startControllers();
+    }
+    await cluster.until(async () => expect(await cluster.get(volumes, name)).toBeUndefined());
+  });
+
+  it('go with the namespace of their claims', async () => {
+    await cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'short' } });
+    const made = await cluster.create<PersistentVolumeClaim>({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'inside', namespace: 'short', annotations: { [storageAnnotations.selectedNode]: 'n1' } }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: 'local' } });
+    const name = `pvc-${made.metadata.uid}`;
+    await cluster.until(async () => expect(await phaseOf(name)).toBe('Bound'));
+    await cluster.delete('namespaces', 'short');
+    await cluster.until(async () => expect([...(await agentRemoves('n1')), await cluster.get('namespaces', 'short'), await cluster.get(volumes, name)]).toEqual([undefined, undefined]));
+  });
+
   it('are within reach of every node on a server, at once', async () => {
     await storageClass('server', { provisioner: 'roundsman.io/nfs', parameters: { server: '10.0.0.9', path: '/exports/' } });
     const made = await claim('everywhere', { storageClassName: 'server', accessModes: ['ReadWriteMany'] });

@@ -1,8 +1,8 @@
-import { isClaimedBy, storageAnnotations, storageFinalizers, type PersistentVolume, type PersistentVolumeClaim } from '@roundsman/api';
+import { claimsOf, isClaimedBy, isPodEnded, storageAnnotations, storageFinalizers, type PersistentVolume, type PersistentVolumeClaim, type Pod } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { withLists } from '../owner.ts';
 import { freedVolume, volumeStatus } from './binding.ts';
-import { isOwnProvisioner, removerFor } from './provision.ts';
+import { isOwnProvisioner, placeOf, removerFor } from './provision.ts';
 
 /** Tells in which phase volumes are, and does with those whose claims are gone what their policy says. Data go only here: with a volume that was made for its claim, and is to be deleted. */
 export function volumeKeeper({ caches, objects, recorder, log }: Deps): LoopDefinition {
@@ -36,13 +36,29 @@ export function volumeKeeper({ caches, objects, recorder, log }: Deps): LoopDefi
 
   async function released(volume: PersistentVolume): Promise<void> {
     const now = volume.status?.phase === 'Released' || volume.status?.phase === 'Failed' ? volume : await objects.updateStatus(volumes, volume, volumeStatus(volume, 'Released'));
-    if (now.metadata.deletionTimestamp !== undefined) return unused(now);
     const policy = now.spec.persistentVolumeReclaimPolicy;
+    const users = policy === 'Delete' ? usersOf(now) : [];
+    if (users.length > 0) return fail(now, 'VolumeFailedDelete', `volume is still used by pods: ${users.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).join(', ')}`);
+    if (now.metadata.deletionTimestamp !== undefined) return unused(now);
     if (policy === 'Retain') return;
     if (policy === 'Recycle') return fail(now, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!');
     if (!isOwnProvisioner(now.metadata.annotations?.[storageAnnotations.provisionedBy] ?? '')) return fail(now, 'VolumeFailedDelete', `error getting deleter volume plugin for volume ${JSON.stringify(now.metadata.name)}: no deletable volume plugin matched`);
+    // Asked for by a person, it goes all the same (`unused`).
+    const place = placeOf(now);
+    if (place !== undefined && removerFor(now, caches.nodes.list()) === undefined) {
+      return fail(now, 'VolumeFailedDelete', `node ${JSON.stringify(place)}, on which the directory of the volume lies, is not there: the volume goes when the node is back. If it is gone for good: kubectl delete pv ${now.metadata.name}`);
+    }
     await objects.delete(volumes, now);
     await unused(volumes.get(undefined, now.metadata.name) ?? now);
+  }
+
+  /** Pods that have the volume still, though its claim was taken away from under them; those that are younger than a next claim of its name have that one's. */
+  function usersOf({ spec: { claimRef } }: PersistentVolume): Pod[] {
+    const { namespace = '', name = '' } = claimRef ?? {};
+    const next = claims.get(namespace, name)?.metadata.creationTimestamp;
+    return caches.pods
+      .by('namespace', namespace)
+      .filter((pod) => (pod.spec.nodeName ?? '') !== '' && !isPodEnded(pod) && claimsOf(pod).includes(name) && (next === undefined || pod.metadata.creationTimestamp < next));
   }
 
   /** It is to go, and nobody uses it: its directory first, unless that is to stay. */
@@ -54,7 +70,13 @@ export function volumeKeeper({ caches, objects, recorder, log }: Deps): LoopDefi
         return void (await without(volume, storageFinalizers.directory, storageFinalizers.volume));
       }
       const node = removerFor(volume, caches.nodes.list());
-      if (node === undefined) return fail(volume, 'VolumeFailedDelete', 'there is no node that could remove the directory of the volume; it goes when its node is back');
+      if (node === undefined) {
+        const place = placeOf(volume);
+        if (place === undefined) return fail(volume, 'VolumeFailedDelete', 'there is no node now that could remove the directory of the volume on its server; it goes when there is one');
+        tell(volume, 'Warning', 'VolumeDirectoryLeft', `node ${JSON.stringify(place)} is not there: the volume goes, its directory ${volume.spec.hostPath?.path ?? ''} stays on that machine`);
+        log.warn({ volume: name, node: place, path: volume.spec.hostPath?.path }, 'a volume goes, its directory stays on a node that is gone');
+        return void (await without(volume, storageFinalizers.directory, storageFinalizers.volume));
+      }
       if (annotations[storageAnnotations.removedBy] !== node || finalizers.includes(storageFinalizers.volume)) {
         const marked = { ...volume.metadata, annotations: { ...annotations, [storageAnnotations.removedBy]: node } };
         await objects.update(volumes, { ...volume, metadata: withLists(marked, { finalizers: finalizers.filter((one) => one !== storageFinalizers.volume) }) });
@@ -88,7 +110,12 @@ export function volumeKeeper({ caches, objects, recorder, log }: Deps): LoopDefi
         return [...own, ...volumes.list().filter(({ spec }) => spec.claimRef?.uid === object.metadata.uid).map(objectKey)];
       }),
       // Their directories may be removed now.
-      onChange(caches.nodes, () => volumes.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(objectKey)),
+      onChange(caches.nodes, () => volumes.list().filter(({ metadata, status }) => metadata.deletionTimestamp !== undefined || status?.phase === 'Failed').map(objectKey)),
+      // The last one that had it, after its claim was gone.
+      onChange(caches.pods, ({ type, object }) => {
+        const used = type === 'DELETED' || isPodEnded(object) ? claimsOf(object) : [];
+        return used.length === 0 ? [] : volumes.list().filter(({ spec: { claimRef }, status }) => status?.phase === 'Failed' && claimRef?.namespace === object.metadata.namespace && used.includes(claimRef?.name ?? '')).map(objectKey);
+      }),
     ],
     async reconcile(key) {
       const volume = byKey(volumes, key);

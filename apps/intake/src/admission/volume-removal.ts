@@ -1,12 +1,14 @@
-import { forbidden, notFound, storageAnnotations, storageFinalizers, type KubeObject } from '@roundsman/api';
+import { forbidden, notFound, storageAnnotations, storageFinalizers, type KubeObject, type PersistentVolumeSpec } from '@roundsman/api';
 import { admit } from './admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
 
 const volumes = { plural: 'persistentvolumes', group: '' };
 
-/** The node that is to remove the directory of a volume that goes. */
-export const removerOf = ({ metadata }: KubeObject): string | undefined =>
-  metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(storageFinalizers.directory) === true ? metadata.annotations?.[storageAnnotations.removedBy] : undefined;
+/** The node that is to remove the directory of a volume that goes. None is from the moment on that somebody says that it is to be retained after all. */
+export function removerOf({ metadata, spec }: KubeObject): string | undefined {
+  if (metadata.deletionTimestamp === undefined || (spec as PersistentVolumeSpec).persistentVolumeReclaimPolicy !== 'Delete') return undefined;
+  return metadata.finalizers?.includes(storageFinalizers.directory) === true ? metadata.annotations?.[storageAnnotations.removedBy] : undefined;
+}
 export const isToRemove = (volume: KubeObject, node: string): boolean => removerOf(volume) === node;
 
 /** The directory is gone, says the agent whose business it was: nothing of it holds the volume back any more. */

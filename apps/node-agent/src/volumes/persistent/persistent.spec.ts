@@ -7,6 +7,7 @@ import { provisioners, storageAnnotations, type PersistentVolume, type Persisten
 import { agentIdentity, endpoint, messages, serviceIdentity, type Bus, type Subscription, type WireObject } from '@roundsman/bus';
 import { eventually, startNats, type TestNats } from '@roundsman/testkit';
 import { pino } from 'pino';
+import { bindMount, unmountBelow } from '../mounts.ts';
 import { runChild } from './child.ts';
 import { mountNfs } from './nfs.ts';
 import { preparePersistent } from './persistent-volume.ts';
@@ -15,7 +16,7 @@ import { VolumeRemover } from './volume-remover.ts';
 const claim = { metadata: { name: 'c', namespace: 'default', uid: 'claim' } } as unknown as PersistentVolumeClaim;
 const pod = (spec: object = {}): Pod => ({ metadata: { name: 'p', namespace: 'default', uid: 'pod' }, spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }], ...spec } }) as unknown as Pod;
 const volume = (name: string, spec: object, provisioner?: string): PersistentVolume =>
-  ({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name, uid: `uid-${name}`, annotations: provisioner === undefined ? {} : { [storageAnnotations.provisionedBy]: provisioner } }, spec: { claimRef: { namespace: 'default', name: 'c', uid: 'claim' }, volumeMode: 'Filesystem', ...spec } }) as unknown as PersistentVolume;
+  ({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name, uid: `uid-${name}`, annotations: provisioner === undefined ? {} : { [storageAnnotations.provisionedBy]: provisioner } }, spec: { claimRef: { namespace: 'default', name: 'c', uid: 'claim' }, volumeMode: 'Filesystem', persistentVolumeReclaimPolicy: 'Delete', ...spec } }) as unknown as PersistentVolume;
 
 let folder: string;
 beforeEach(async () => {
@@ -105,6 +106,23 @@ describe('what is removed', () => {
     await rm(outside, { recursive: true });
   }, 20_000);
 
+  it('is nothing that is to be retained, nor what something is mounted in', async () => {
+    const kept = await made('pvc-6');
+    kept.spec.persistentVolumeReclaimPolicy = 'Retain';
+    wanted = [kept, await made('pvc-7'), await made('pvc-8')];
+    const link = join(folder, 'link');
+    await symlink(folder, link);
+    // The folder of volumes is reached by a link; of the same file system, so that `rm --one-file-system` does not see it.
+    for (const one of wanted) one.spec.hostPath = { path: join(link, one.metadata.name), type: '' };
+    const asRoot = process.getuid?.() === 0;
+    if (asRoot) await bindMount(join(folder, 'pvc-6'), join(folder, 'pvc-7', 'deep'));
+    remover = new VolumeRemover({ bus: agent, node: 'n1', folder: link, pods: () => pods, log: pino({ level: 'silent' }) });
+    await remover.start();
+    await eventually(() => expect(removed).toContain('pvc-8'));
+    expect([removed, existsSync(join(folder, 'pvc-6', 'deep', 'file'))]).toEqual([asRoot ? ['pvc-8'] : ['pvc-7', 'pvc-8'], true]);
+    await unmountBelow(folder);
+  }, 20_000);
+
   it('is never outside of the folder, nor in use', async () => {
     const used = await made('pvc-3');
     await mkdir(join(folder, 'elsewhere'));
@@ -114,8 +132,9 @@ describe('what is removed', () => {
     await remover.start();
     await eventually(() => expect(removed).toEqual(['pvc-5']));
     expect([existsSync(join(folder, 'elsewhere')), existsSync(join(folder, 'pvc-3'))]).toEqual([true, true]);
-    // Told again when it is free.
-    pods = [];
+    // Told again when it is free: what a younger pod has by a claim of that name is another volume.
+    used.metadata.deletionTimestamp = '2026-01-01T00:00:05Z';
+    pods = [{ ...pod(), metadata: { ...pod().metadata, creationTimestamp: '2026-01-01T00:00:05Z' } }];
     intake.publish(messages.nodeVolume, { node: 'n1' }, { name: 'pvc-3' });
     await eventually(() => expect(removed).toEqual(['pvc-5', 'pvc-3']));
   }, 20_000);

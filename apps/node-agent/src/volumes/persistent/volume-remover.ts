@@ -83,13 +83,16 @@ export class VolumeRemover {
     } while (after !== undefined);
   }
 
-  /** A container may go on for a while after its pod was deleted by force. */
-  #isUsed({ spec: { claimRef } }: PersistentVolume): boolean {
-    return [...this.#options.pods()].some((pod) => pod.metadata.namespace === claimRef?.namespace && claimsOf(pod).includes(claimRef?.name ?? ''));
+  /** A container may go on for a while after its pod was deleted by force. A pod that is younger than the volume's end has another volume by a claim of the same name. */
+  #isUsed({ metadata: { deletionTimestamp = '' }, spec: { claimRef } }: PersistentVolume): boolean {
+    const mayHave = ({ metadata }: Pod): boolean => deletionTimestamp === '' || (metadata.creationTimestamp ?? '') < deletionTimestamp;
+    return [...this.#options.pods()].some((pod) => pod.metadata.namespace === claimRef?.namespace && claimsOf(pod).includes(claimRef?.name ?? '') && mayHave(pod));
   }
 
-  async #remove({ metadata: { name }, spec: { nfs, hostPath, mountOptions } }: PersistentVolume): Promise<void> {
+  async #remove({ metadata: { name }, spec: { nfs, hostPath, mountOptions, persistentVolumeReclaimPolicy } }: PersistentVolume): Promise<void> {
     const { folder } = this.#options;
+    // Whoever asks: data go with the volume only where that was agreed.
+    if (persistentVolumeReclaimPolicy !== 'Delete') throw new Error(`the reclaim policy of volume ${name} is ${persistentVolumeReclaimPolicy}: its directory stays`);
     if (nfs !== undefined) {
       // Only what was made under the name of the volume.
       if (!nfs.path.endsWith(`/${name}`)) throw new Error(`${nfs.path} was not made for volume ${name}`);
