@@ -1,4 +1,5 @@
-import { builtInNamespaces, clusterNetworkConfigMap, defaultIngressClassAnnotation, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork } from '@roundsman/api';
+import { ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultIngressClassAnnotation, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork } from '@roundsman/api';
+import type { Change } from '@roundsman/bus';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
 
@@ -67,6 +68,10 @@ const localStorage: FirstObject = {
   },
 };
 
+/** Whether a change takes away what no cluster does without: such a Service is made again at once, as Kubernetes does with its own. What else a person deletes is back with the next start. */
+export const isMissed = ({ type, resource, namespace, name }: Pick<Change, 'type' | 'resource' | 'namespace' | 'name'>): boolean =>
+  type === 'DELETED' && resource === 'services' && namespace === system && (name === dnsName || name === ingressName);
+
 /** Makes what every cluster has, where it is missing, and writes down the addresses of the cluster. */
 export async function ensureFirstObjects(state: State, network: ClusterNetwork, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {
   const write = (operation: 'create' | 'update', one: FirstObject): Promise<unknown> => submit({ operation, fieldValidation: 'Strict', dryRun: false, user: 'system:roundsman:intake', ...one });
@@ -74,5 +79,10 @@ export async function ensureFirstObjects(state: State, network: ClusterNetwork, 
   const { namespace, name, key } = clusterNetworkConfigMap;
   const known = state.get('configmaps', namespace, name);
   const addresses: FirstObject = { resource: 'configmaps', namespace, name, object: { metadata: { name, namespace }, data: { [key]: JSON.stringify(network, undefined, 2) } } };
-  await Promise.all([...missing.map((one) => write('create', one)), write(known === undefined ? 'create' : 'update', addresses)]);
+  // Two deletions shortly after one another are put right by two calls.
+  const create = (one: FirstObject): Promise<unknown> =>
+    write('create', one).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status.reason !== 'AlreadyExists') throw error;
+    });
+  await Promise.all([...missing.map(create), write(known === undefined ? 'create' : 'update', addresses)]);
 }

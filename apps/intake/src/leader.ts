@@ -7,7 +7,7 @@ import type { Admitted, AdmissionView, WriteRequest } from './admission/outcome.
 import { endpointsOf } from './endpoints.ts';
 import { AddressBook } from './addresses/book.ts';
 import { HostBook } from './addresses/hosts.ts';
-import { ensureFirstObjects } from './first-objects.ts';
+import { ensureFirstObjects, isMissed } from './first-objects.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { IntakeMetrics } from './metrics.ts';
 import { NamespaceSweep } from './namespaces.ts';
@@ -67,7 +67,7 @@ export class Term {
     checkGivenOut(network, { services: state.list('services'), nodes: state.list('nodes') });
     const term = new Term(leadership, state, network, ports);
     try {
-      await ensureFirstObjects(state, network, (write) => term.#group.submit(write));
+      await term.#ensureFirstObjects();
       await term.#open();
     } catch (error) {
       // Endpoints of a term that never was must not answer beside those of the next one.
@@ -102,6 +102,10 @@ export class Term {
   /** Resolves with why the term is over. */
   get over(): Promise<string> {
     return this.#broken.promise;
+  }
+
+  #ensureFirstObjects(): Promise<void> {
+    return ensureFirstObjects(this.#state, this.#addresses.network, (write) => this.#group.submit(write));
   }
 
   async #open(): Promise<void> {
@@ -150,6 +154,7 @@ export class Term {
     this.#nodes.committed(changes);
     this.#network.committed(changes);
     this.#sweep.committed(changes);
+    if (changes.some(isMissed)) this.#ensureFirstObjects().catch((error: unknown) => log.warn({ err: error }, 'what every cluster has could not be made again'));
   }
 
   /** The audit line: who did what; never what is in the object. */

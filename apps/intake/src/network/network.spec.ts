@@ -60,6 +60,19 @@ describe('what every cluster has', () => {
     expect(ingress).toMatchObject({ spec: { ingressClassName: 'roundsman' } });
   });
 
+  it('its own Services are made again when they are deleted, at their addresses', async () => {
+    await start();
+    const service = async (name: string): Promise<KubeObject | undefined> => (await bus.request(messages.get, {}, { resource: 'services', namespace: 'kube-system', name }).catch(() => undefined)) as KubeObject | undefined;
+    const before = { dns: await service('kube-dns'), ingress: await service('ingress') };
+    await Promise.all(['kube-dns', 'ingress'].map((name) => write({ operation: 'delete', namespace: 'kube-system', name })));
+    await eventually(async () => {
+      const [dns, ingress] = [await service('kube-dns'), await service('ingress')];
+      expect(dns).toMatchObject({ spec: { clusterIP: '10.96.0.10' } });
+      expect(ingress).toMatchObject({ spec: { type: 'LoadBalancer' } });
+      expect([dns?.metadata.uid === before.dns?.metadata.uid, ingress?.metadata.uid === before.ingress?.metadata.uid]).toEqual([false, false]);
+    });
+  });
+
   it('of two families where it is set so', async () => {
     await start({ POD_CIDRS: '10.1.0.0/16, fd00:1::/56', NODE_PREFIXES: '25,72', SERVICE_CIDRS: '10.2.0.0/24,fd00:2::/112', LOAD_BALANCER_CIDRS: 'none', NODE_PORTS: '20000-20100', CLUSTER_DOMAIN: 'home.arpa', NETWORK_BACKEND: 'vxlan' });
     expect((await ask()).network).toEqual({
