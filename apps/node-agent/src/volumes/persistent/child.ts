@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-const environment = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin`, LC_ALL: 'C' };
+const environment = (): NodeJS.ProcessEnv => ({ ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin`, LC_ALL: 'C' });
 
 /** A program that failed, or was given up. */
 export class ChildProblem extends Error {
@@ -13,7 +13,7 @@ export class ChildProblem extends Error {
  */
 export function runChild(program: string, args: readonly string[], limitMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said = `${said}${bytes.toString()}`.slice(-2_000)));
     const timer = setTimeout(() => {
