@@ -38,6 +38,9 @@ export class Announced<A extends { readonly version: number }, P extends Announc
   #listing: Promise<void> | undefined;
   #listAgain = false;
   #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** Why there was no list the last time; told once. */
+  #problem: string | undefined;
   #stopped = false;
 
   constructor(thing: AnnouncedThing<A, P>, log: Pick<BusLog, 'warn'>) {
@@ -54,6 +57,7 @@ export class Announced<A extends { readonly version: number }, P extends Announc
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#retry);
     await this.#subscription?.stop();
     await this.#listing;
   }
@@ -83,9 +87,12 @@ export class Announced<A extends { readonly version: number }, P extends Announc
       const pages = await this.#ask();
       if (this.#thing.holds(pages[0])) this.#thing.all(pages);
       this.#seen = pages[0].version;
+      this.#problem = undefined;
     } catch (error) {
       failed = true;
-      if (!this.#stopped) this.#log.warn({ err: error }, `${this.#thing.what} cannot be listed now; trying again`);
+      const { message } = error as Error;
+      if (!this.#stopped && message !== this.#problem) this.#log.warn({ err: error }, `${this.#thing.what} cannot be listed now; trying again`);
+      this.#problem = message;
     }
     const early = this.#early.splice(0);
     this.#listing = undefined;
@@ -93,11 +100,17 @@ export class Announced<A extends { readonly version: number }, P extends Announc
     if (failed && this.#seen === undefined) this.#early.push(...early);
     // One of them may have been missed, too.
     else for (const announcement of early) this.#announced(announcement);
-    if (failed) setTimeout(() => this.#list(), retryAfterMs).unref();
+    if (failed) this.#listSoon();
     else if (this.#listAgain) {
       this.#listAgain = false;
       this.#list();
     }
+  }
+
+  /** One more time at a time, however often it failed. */
+  #listSoon(): void {
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#list(), retryAfterMs).unref();
   }
 
   /** All pages; the version of the first counts: what happens until the last is announced meanwhile. */

@@ -13,6 +13,9 @@ export class FollowedSecrets {
   readonly #told: (secrets: readonly TlsSecret[]) => void;
   #subscription: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** Why they could not be had the last time; told once. */
+  #problem: string | undefined;
   #asking: Promise<void> | undefined;
   #askAgain = false;
   #stopped = false;
@@ -39,6 +42,7 @@ export class FollowedSecrets {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#retry);
     await this.#subscription?.stop();
     await this.#asking;
   }
@@ -55,6 +59,7 @@ export class FollowedSecrets {
       do {
         this.#askAgain = false;
         const secrets = await this.#all();
+        this.#problem = undefined;
         const versions = JSON.stringify(secrets.map(({ metadata }) => [metadata.uid, metadata.resourceVersion]).sort());
         if (versions !== this.#versions) {
           this.#versions = versions;
@@ -62,10 +67,13 @@ export class FollowedSecrets {
         }
       } while (this.#askAgain && !this.#stopped);
     } catch (error) {
-      if (!this.#stopped) {
-        this.#log.warn({ err: error }, 'the certificates of the Ingresses cannot be had now; trying again');
-        setTimeout(() => this.ask(), retryAfterMs).unref();
-      }
+      if (this.#stopped) return;
+      const { message } = error as Error;
+      if (message !== this.#problem) this.#log.warn({ err: error }, 'the certificates of the Ingresses cannot be had now; trying again');
+      this.#problem = message;
+      // One more time at a time, however often it failed.
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.ask(), retryAfterMs).unref();
     } finally {
       this.#asking = undefined;
     }
