@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { writePayload } from './atomic-writer.ts';
 import { prepareHostPath } from './host-path.ts';
-import { bindMount, isMounted, mountsBelow, unmountBelow } from './mounts.ts';
+import { bindMount, isMounted, isRemote, mountsBelow, unmountBelow } from './mounts.ts';
 import { PodFiles } from './pod-files.ts';
 import { subPathOf } from './sub-path.ts';
 
@@ -50,6 +50,16 @@ describe('the files of a pod', () => {
 });
 
 describe('a path of the host', () => {
+  it('is known to be on a server, that may not answer, by the mount that it lies on', () => {
+    const table = [
+      '22 1 8:1 / / rw - ext4 /dev/sda1 rw', '30 22 0:50 / /mnt/share rw shared:1 - nfs4 10.0.0.9:/exports rw', '31 30 8:2 / /mnt/share/disk rw - xfs /dev/sdb rw',
+      '32 22 8:3 / /mnt/twice rw - ext4 /dev/sdc rw', '33 22 0:51 / /mnt/twice rw - cifs //host/share rw', '34 22 0:52 / /mnt/with\\040space rw - fuse.sshfs host:/ rw', '',
+    ].join('\n');
+    const remote = ['/mnt/share', '/mnt/share/a/b', '/mnt/share/disk', '/mnt/shared', '/mnt/twice/x', '/mnt/with space/x', '/'].map((path) => isRemote(path, table));
+    expect(remote).toEqual([true, true, false, false, true, true, false]);
+  });
+
+
   it('is checked, or made, as its type says', async () => {
     const file = join(root, 'file');
     await writeFile(file, '');

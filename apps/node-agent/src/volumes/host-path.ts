@@ -1,6 +1,7 @@
 import { mkdir, open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import type { Volume } from '@roundsman/api';
+import { checkAnswers } from './mounts.ts';
 import { VolumeProblem } from './volume-problem.ts';
 
 type HostPath = NonNullable<Volume['hostPath']>;
@@ -19,6 +20,7 @@ const isKind: Record<string, { readonly is: (found: Stats) => boolean; readonly 
 export async function prepareHostPath(volume: string, { path, type = '' }: HostPath): Promise<string> {
   const refused = (message: string, cause?: unknown): VolumeProblem => new VolumeProblem(volume, message, { cause });
   try {
+    await checkAnswers(path);
     let found = await look(path);
     if (found === undefined && (type === '' || type === 'DirectoryOrCreate')) {
       await mkdir(path, { recursive: true, mode: 0o755 });

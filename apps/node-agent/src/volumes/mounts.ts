@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { ChildProblem, runChild } from './child.ts';
 
 const run = promisify(execFile);
 const environment = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin` };
 
+const answerMs = 5_000;
 /** One whose server does not answer is let go of at once; more would be a fault. */
 const unmountMs = 10_000;
 
@@ -15,13 +17,38 @@ const unmountMs = 10_000;
  */
 export async function mountsBelow(given: string): Promise<string[]> {
   const folder = await placeOf(given);
-  const table = await readFile('/proc/self/mountinfo', 'utf8');
-  const unescape = (text: string): string => text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
-  return table
-    .split('\n')
-    .map((line) => unescape(line.split(' ')[4] ?? ''))
+  return mountsOf(await mountTable())
+    .map(({ at }) => at)
     .filter((mount) => mount === folder || mount.startsWith(`${folder}/`))
     .sort((a, b) => b.length - a.length);
+}
+
+const mountTable = (): Promise<string> => readFile('/proc/self/mountinfo', 'utf8');
+
+function mountsOf(table: string): { readonly at: string; readonly type: string }[] {
+  const unescape = (text: string): string => text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
+  return table.split('\n').map((line) => ({ at: unescape(line.split(' ')[4] ?? ''), type: line.split(' - ')[1]?.split(' ')[0] ?? '' }));
+}
+
+/** Of file systems that a server, or another program, is behind. */
+const remoteType = /^(nfs|cifs|smb|ceph|9p|fuse|glusterfs|lustre|afs)/;
+
+/** Whether a path lies on a file system that may stop answering. By its name alone: to follow links could be to wait for ever. */
+export function isRemote(path: string, table: string): boolean {
+  const [on] = mountsOf(table)
+    .filter(({ at }) => at !== '' && (at === path || path.startsWith(at === '/' ? at : `${at}/`)))
+    // Of several at one place the last one is seen.
+    .toReversed()
+    .sort((a, b) => b.at.length - a.at.length);
+  return on !== undefined && remoteType.test(on.type);
+}
+
+/** Throws when a path of this machine lies on a file system that does not answer now: nobody in this process is to wait for it. */
+export async function checkAnswers(path: string): Promise<void> {
+  if (!isRemote(path, await mountTable())) return;
+  await runChild('stat', ['--', path], answerMs).catch((error: unknown) => {
+    if (error instanceof ChildProblem && error.gaveUp) throw new Error(`the file system of ${path} does not answer: ${error.message}`, { cause: error });
+  });
 }
 
 /** Whether a file system is mounted at this very place. */

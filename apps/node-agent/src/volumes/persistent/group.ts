@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { PodSecurityContext } from '@roundsman/api';
-import { runChild } from './child.ts';
+import { runChild } from '../child.ts';
 
 const limitMs = 120_000;
 const wanted = 0o2070;

@@ -1,7 +1,7 @@
 import { access, mkdir, readFile, rmdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { isMounted, unmountBelow } from '../mounts.ts';
-import { runChild } from './child.ts';
+import { runChild } from '../child.ts';
 
 const mountMs = 30_000;
 const answerMs = 5_000;

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { provisioners, storageAnnotations, type PersistentVolume, type Pod, type Volume } from '@roundsman/api';
 import type { ClaimedVolume } from '../../environment/materials.ts';
 import { prepareHostPath } from '../host-path.ts';
+import { checkAnswers } from '../mounts.ts';
 import { VolumeProblem } from '../volume-problem.ts';
 import { giveToGroup } from './group.ts';
 import { makeOnServer, mountNfs } from './nfs.ts';
@@ -40,6 +41,7 @@ const isMadeBy = ({ metadata }: PersistentVolume, provisioner: string): boolean 
 async function onThisNode(name: string, volume: PersistentVolume): Promise<{ path: string; owned: boolean }> {
   const { hostPath, local } = volume.spec;
   if (local !== undefined) {
+    await checkAnswers(local.path);
     const found = await stat(local.path).catch((error: Error) => {
       throw new VolumeProblem(name, `path ${JSON.stringify(local.path)} does not exist`, { cause: error });
     });
@@ -48,6 +50,7 @@ async function onThisNode(name: string, volume: PersistentVolume): Promise<{ pat
   }
   if (hostPath === undefined) throw new VolumeProblem(name, `no volume plugin matched: volume ${volume.metadata.name} cannot be mounted on this node`);
   if (!isMadeBy(volume, provisioners.local)) return { path: await prepareHostPath(name, hostPath), owned: false };
+  await checkAnswers(hostPath.path);
   await mkdir(dirname(hostPath.path), { recursive: true, mode: 0o711 });
   // Its containers may have changed it since.
   const made = await mkdir(hostPath.path).then(() => true, (error: NodeJS.ErrnoException) => {

@@ -8,7 +8,7 @@ import { agentIdentity, endpoint, messages, serviceIdentity, type Bus, type Subs
 import { eventually, startNats, type TestNats } from '@roundsman/testkit';
 import { pino } from 'pino';
 import { bindMount, unmountBelow } from '../mounts.ts';
-import { runChild } from './child.ts';
+import { runChild } from '../child.ts';
 import { mountNfs } from './nfs.ts';
 import { preparePersistent } from './persistent-volume.ts';
 import { VolumeRemover } from './volume-remover.ts';

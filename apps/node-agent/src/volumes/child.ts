@@ -5,6 +5,13 @@ const environment = (): NodeJS.ProcessEnv => ({ ...process.env, PATH: `${process
 /** A program that failed, or was given up. */
 export class ChildProblem extends Error {
   override readonly name = 'ChildProblem';
+  /** It did not end in time. */
+  readonly gaveUp: boolean;
+
+  constructor(message: string, { gaveUp = false, ...options }: ErrorOptions & { readonly gaveUp?: boolean } = {}) {
+    super(message, options);
+    this.gaveUp = gaveUp;
+  }
 }
 
 /**
@@ -20,7 +27,7 @@ export function runChild(program: string, args: readonly string[], limitMs: numb
       child.kill('SIGKILL');
       child.unref();
       for (const stream of [child.stdout, child.stderr]) stream.destroy();
-      reject(new ChildProblem(`${program} did not end within ${limitMs / 1000} s`));
+      reject(new ChildProblem(`${program} did not end within ${limitMs / 1000} s`, { gaveUp: true }));
     }, limitMs);
     child.once('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer);
