@@ -164,7 +164,7 @@ describe('other requests in protobuf', () => {
     ['no protobuf', Buffer.from('{"kind":"ConfigMap"}'), 400, /"k8s"/],
     ['half a message', envelope('v1', 'ConfigMap', Buffer.from([0x0a, 0x7f])), 400, /the ConfigMap cannot be read/],
     ['another kind than the path', envelope('v1', 'Secret', Buffer.alloc(0)), 400, /Secret.*ConfigMap/],
-    ['a kind whose messages are not known', envelope('v1', 'Endpoints', Buffer.alloc(0)), 415, /"v1 Endpoints" are not read here.*kubectl create -f -/],
+    ['a kind whose messages are not known', envelope('v1', 'ResourceQuota', Buffer.alloc(0)), 415, /"v1 ResourceQuota" are not read here.*kubectl create -f -/],
   ])('%s is refused with a Status', async (_what, body, status, message) => {
     const answer = await cluster.http('/api/v1/namespaces/default/configmaps', { method: 'POST', body, headers: protobuf });
     expect(answer).toMatchObject({ status, json: { kind: 'Status', status: 'Failure', code: status } });
