@@ -59,6 +59,18 @@ describe('joining', () => {
     await expect(joinCluster(new Home(path(folder, 'member')), at, `rj1.${token.secret}.${token.pin}`, 'Far_1')).rejects.toThrow('Far_1 cannot be the name of a node: it must be lower-case letters');
   });
 
+  it('the same machine may come again, nobody with another key of its own', async () => {
+    const same = asked('far');
+    await joined('far', token, same);
+    await joined('far', token, same);
+    for (const key of ['agentKey', 'runnerKey', 'ingressKey'] as const) await expect(joined('far', token, { ...same, [key]: asked('far')[key] })).rejects.toThrow('a node called far is in this cluster already');
+    expect(members(home)).toEqual([expect.objectContaining(same)]);
+    // One that joined before there were ingress proxies.
+    home.write('keys/members.json', JSON.stringify(members(home).map(({ ingressKey: _, ...rest }) => rest)));
+    await joined('far', token, same);
+    expect(members(home)).toEqual([expect.objectContaining(same)]);
+  });
+
   it('says so when NATS does not take the keys', async () => {
     admit = () => Promise.reject(new Error('NATS did not load its new configuration'));
     await expect(joined('far')).rejects.toThrow('the cluster could not take the machine in');

@@ -22,10 +22,10 @@ export function memberIdentities(home: Home): Omit<Credential, 'seed'>[] {
   ]);
 }
 
-/** Why a machine cannot join under this name; undefined when it may: a new name, or the same machine (same keys) again. */
-export function nameProblem(home: Home, { node, agentKey, runnerKey }: JoinRequest, ownNodes: readonly string[]): string | undefined {
+/** Why a machine cannot join under this name; undefined when it may: a new name, or the same machine (same keys, the one of its ingress perhaps new) again. */
+export function nameProblem(home: Home, { node, agentKey, runnerKey, ingressKey }: JoinRequest, ownNodes: readonly string[]): string | undefined {
   const known = members(home).find((member) => member.node === node);
-  const same = known !== undefined && known.agentKey === agentKey && known.runnerKey === runnerKey;
+  const same = known !== undefined && known.agentKey === agentKey && known.runnerKey === runnerKey && (known.ingressKey ?? ingressKey) === ingressKey;
   if (same || (known === undefined && !ownNodes.includes(node))) return undefined;
   return `a node called ${node} is in this cluster already; join under another name (--name), or take the old one out first: npx roundsman forget ${node}`;
 }
