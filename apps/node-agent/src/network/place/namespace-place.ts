@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { nodeSandboxUid, RuntimeProblem, type Owner, type PodRuntime, type Sandbox, type SandboxNetwork } from '@roundsman/containers';
 import type { NetworkNamespace } from '../../services/network-namespace.ts';
-import { here, ip, ipAnyhow, namespaceOf, runSteps } from '../kernel/steps.ts';
-import { nodeLinkSteps, routesToNode } from '../wiring/node-link.ts';
+import { here, ipAnyhow, namespaceOf, runSteps } from '../kernel/steps.ts';
+import { nodeLinkSteps } from '../wiring/node-link.ts';
 import type { NodeAddressing, NodePlace } from './node-place.ts';
 
 /** Whether somebody has connected the namespace of a process. */
@@ -53,7 +53,7 @@ export class NamespacePlace implements NodePlace {
     const link = { owner: this.#owner, pid, machineAddresses: this.#machineAddresses, ...addressing };
     // In case the machine was the node before.
     const moved = { in: here, script: ipAnyhow(...addressing.nodeAddresses.map((address) => `addr del ${address}/${isIPv4(address) ? 32 : 128} dev lo`)) };
-    await runSteps([moved, ...((await isConnected(pid)) ? [{ in: here, script: ip(...routesToNode(link)) }] : nodeLinkSteps(link))]);
+    await runSteps([moved, ...nodeLinkSteps(link, await isConnected(pid))]);
     return namespaceOf(pid);
   }
 
