@@ -24,6 +24,7 @@ export class AnnouncedAddresses {
   readonly #label: string;
   readonly #log: Pick<Logger, 'warn'>;
   #last: string | undefined;
+  #problem: string | undefined;
   #working: Promise<void> = Promise.resolve();
 
   constructor(cluster: string, namespace: NetworkNamespace, log: Pick<Logger, 'warn'>) {
@@ -39,9 +40,12 @@ export class AnnouncedAddresses {
     this.#last = wanted.join();
     this.#working = this.#working
       .then(() => this.#change(wanted, inPool))
-      .catch((error: unknown) => {
+      .then(() => (this.#problem = undefined))
+      .catch((error: Error) => {
         this.#last = undefined;
-        this.#log.warn({ err: error }, 'addresses of load balancers are not announced from this machine');
+        // Tried often, told once.
+        if (this.#problem !== error.message) this.#log.warn({ err: error }, 'addresses of load balancers are not announced from this machine');
+        this.#problem = error.message;
       });
     return this.#working;
   }
