@@ -1,7 +1,11 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PodSpecInput } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
+import { mountsBelow } from '../volumes/mounts.ts';
 
 const image = 'busybox:1.35';
 const within = { within: 20_000 };
@@ -69,6 +73,26 @@ whenDocker(describe)('pods while their agent is away', () => {
     await eventually(() => expect(rig.container('lost', 'main')).toMatchObject({ ready: true, restartCount: 1, lastState: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } }), within);
     await phase('lost-once', 'Failed');
     await eventually(async () => expect((await containers()).filter(({ State }) => State === 'running')).toHaveLength(2), within);
+  }, 60_000);
+
+  it('have their volumes still; ended as those that nobody knows, they leave what they wrote', async () => {
+    const disk = await mkdtemp(join(tmpdir(), 'roundsman-disk-'));
+    rig.intake.claims.set('data', disk);
+    rig.intake.create('writer', { containers: [{ ...sh(`echo run >> /data/runs; ${forever}`), volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'sub' }] }], volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] });
+    await phase('writer', 'Running');
+    const runs = join(disk, 'sub', 'runs');
+    await eventually(async () => expect(await readFile(runs, 'utf8')).toBe('run\n'), within);
+    await rig.down();
+    await rig.docker.request('POST', `/containers/${rig.container('writer', 'main')?.containerID?.replace('docker://', '')}/kill`);
+    await rig.up();
+    await eventually(async () => expect(await readFile(runs, 'utf8')).toBe('run\nrun\n'), within);
+    await rig.down();
+    rig.intake.remove('writer');
+    rig.intake.claims.delete('data');
+    await rig.up();
+    await eventually(async () => expect([await containers(), await readdir(join(rig.folder, 'pods')), await mountsBelow(rig.folder)]).toEqual([[], [], []]), within);
+    expect(await readFile(runs, 'utf8')).toBe('run\nrun\n');
+    await rm(disk, { recursive: true });
   }, 60_000);
 
   it('what changed without an announcement is found within ten seconds', async () => {

@@ -18,6 +18,8 @@ export class FakeIntake {
   readonly #events = new Map<string, SeenEvent>();
   readonly configMaps = new Map<string, Record<string, string>>();
   readonly secrets = new Map<string, Record<string, string>>();
+  /** Claims by name, to the directory behind each. */
+  readonly claims = new Map<string, string>();
   /** Every status that was written, in order. */
   readonly statuses: { readonly name: string; readonly status: PodStatus; readonly at: number }[] = [];
   /** Announcements are lost. */
@@ -57,8 +59,8 @@ export class FakeIntake {
         () => ({
           configMaps: [...this.configMaps].map(([name, data]) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data })),
           secrets: [...this.secrets].map(([name, data]) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' }, data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')])) })),
-          persistentVolumeClaims: [],
-          persistentVolumes: [],
+          persistentVolumeClaims: [...this.claims.keys()].map((name) => ({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default', uid: `uid-${name}` }, spec: { volumeName: `volume-${name}` } })),
+          persistentVolumes: [...this.claims].map(([name, path]) => ({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `volume-${name}` }, spec: { claimRef: { namespace: 'default', name, uid: `uid-${name}` }, hostPath: { path } } })),
         }),
         { node },
       ),
