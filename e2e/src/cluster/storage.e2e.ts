@@ -84,6 +84,28 @@ whenDocker(describe)('storage in a small cluster', () => {
     await eventually(async () => expect([(await cluster.kubectl(['get', 'pv', made.metadata.name])).code, existsSync(path)]).toEqual([1, false]), within);
   }, 180_000);
 
+  it('a volume that is to be retained keeps its data though claim and volume go, and another claim gets them', async () => {
+    await cluster.apply({ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'kept' }, provisioner: 'roundsman.io/local', reclaimPolicy: 'Retain', volumeBindingMode: 'WaitForFirstConsumer' }, claim('precious', { storageClassName: 'kept' }));
+    expect(await cluster.must(['describe', 'sc', 'kept'])).toMatch(/Provisioner: +roundsman\.io\/local\n[^]*ReclaimPolicy: +Retain\nVolumeBindingMode: +WaitForFirstConsumer/);
+    await output(user('first', 'precious', 'echo kept > /data/file'));
+    const made = await volumeOf('precious');
+    const path = made.spec.hostPath?.path ?? '';
+    expect(await cluster.must(['describe', 'pv', made.metadata.name])).toMatch(/StorageClass: +kept\nStatus: +Bound\nClaim: +default\/precious\nReclaim Policy: +Retain[^]*Node Affinity:[^]*Path: +\/.*pvc-/);
+    expect(await cluster.must(['explain', 'pv.spec.persistentVolumeReclaimPolicy'])).toMatch(/ENUM:\n +Delete\n +Recycle\n +Retain\n/);
+    await gone('pod/first');
+    await gone('pvc/precious');
+    await eventually(async () => expect((await cluster.get<PersistentVolume>('pv', made.metadata.name)).status?.phase).toBe('Released'), within);
+    await gone(`pv/${made.metadata.name}`);
+    expect(readFileSync(join(path, 'file'), 'utf8')).toBe('kept\n');
+    await cluster.apply(volume('again', path, { nodeAffinity: made.spec.nodeAffinity }), claim('again', { storageClassName: '' }));
+    await bound('again');
+    expect(await output(user('second', 'again', 'cat /data/file'))).toBe('kept');
+    await gone('pod/second');
+    await gone('pvc/again');
+    await gone('pv/again');
+    expect(existsSync(join(path, 'file'))).toBe(true);
+  }, 180_000);
+
   it('a stateful set finds its data again after it was scaled down and up', async () => {
     const labels = { app: 'db' };
     await cluster.apply({
