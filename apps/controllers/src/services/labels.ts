@@ -4,6 +4,8 @@ import { isHeadless, serviceNameLabel, type Service } from '@roundsman/api';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 /** On Endpoints: names who keeps them; a person's have none. */
 export const endpointsManagedByLabel = 'endpoints.kubernetes.io/managed-by';
+/** Who keeps what is made from pods: slices, Endpoints; and slices made from Endpoints. */
+export const keepers = { slices: 'endpointslice-controller.k8s.io', endpoints: 'endpoint-controller', mirrors: 'endpointslicemirroring-controller.k8s.io' } as const;
 export const headlessLabel = 'service.kubernetes.io/headless';
 /** Since when what a slice tells was so: from then on nodes should have acted on it. */
 export const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time';

@@ -2,10 +2,10 @@ import { isIPv6 } from 'node:net';
 import { serviceKeyOf, type EndpointAddress, type Endpoints, type KubeObject } from '@roundsman/api';
 import { byKey, keysOf, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import type { SliceGroup } from './slices/slice-groups.ts';
-import { endpointsManagedByLabel, managedByLabel, triggerTimeAnnotation } from './labels.ts';
+import { endpointsManagedByLabel, keepers, managedByLabel, triggerTimeAnnotation } from './labels.ts';
 import { SliceWriter } from './slices/slice-writer.ts';
 
-const managedBy = 'endpointslicemirroring-controller.k8s.io';
+const managedBy = keepers.mirrors;
 const skipLabel = 'endpointslice.kubernetes.io/skip-mirror';
 /** Of a lock that is kept in an Endpoints object, as older programs do. */
 const lockAnnotation = 'control-plane.alpha.kubernetes.io/leader';
@@ -19,7 +19,10 @@ export function mirroredEndpoints(deps: Deps): LoopDefinition {
   function isMirrored(key: string, { metadata }: KubeObject): boolean {
     const service = byKey(caches.services, key);
     if (service === undefined || Object.keys(service.spec.selector ?? {}).length > 0) return false;
-    return metadata.labels?.[skipLabel] !== 'true' && metadata.labels?.[endpointsManagedByLabel] === undefined && metadata.annotations?.[lockAnnotation] === undefined && metadata.deletionTimestamp === undefined;
+    const keeper = metadata.labels?.[endpointsManagedByLabel];
+    // Those of a service that has lost its selector are given up just now.
+    const isAbandoned = keeper === undefined || keeper === keepers.endpoints;
+    return metadata.labels?.[skipLabel] !== 'true' && isAbandoned && metadata.annotations?.[lockAnnotation] === undefined && metadata.deletionTimestamp === undefined;
   }
 
   return {
@@ -32,9 +35,7 @@ export function mirroredEndpoints(deps: Deps): LoopDefinition {
     ],
     async reconcile(key) {
       const endpoints = byKey(caches.endpoints, key);
-      // When they are gone their slices go with them.
-      if (endpoints === undefined) return;
-      if (!isMirrored(key, endpoints)) return slices.remove(slices.of(key, managedBy));
+      if (endpoints === undefined || !isMirrored(key, endpoints)) return slices.remove(slices.of(key, managedBy));
       const { [triggerTimeAnnotation]: _, [lastAppliedAnnotation]: __, ...annotations } = endpoints.metadata.annotations ?? {};
       await slices.bring({ owner: endpoints, service: endpoints.metadata.name, managedBy, labels: { ...endpoints.metadata.labels }, annotations }, mirrorOf(endpoints));
     },

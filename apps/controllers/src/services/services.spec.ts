@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Endpoints, EndpointSlice, KubeObject, Node, Pod, Service } from '@roundsman/api';
+import { messages, ServiceError } from '@roundsman/bus';
 import { TestCluster } from '../testing/cluster.ts';
+
+/** What a set owns goes with it, perhaps before it is asked to. */
+const unlessGone = (error: unknown): void => {
+  if (!(error instanceof ServiceError && error.code === 404)) throw error;
+};
 
 let cluster: TestCluster;
 beforeAll(async () => {
@@ -10,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 afterEach(async () => {
   cluster.nodes.fate = () => 'runs';
-  for (const resource of ['services', 'statefulsets.apps', 'pods']) for (const { metadata } of await cluster.list(resource)) if (metadata.namespace === 'default' && metadata.name !== 'kubernetes') await cluster.delete(resource, metadata.name, { gracePeriodSeconds: 0 });
+  for (const resource of ['services', 'statefulsets.apps', 'pods']) for (const { metadata } of await cluster.list(resource)) if (metadata.namespace === 'default' && metadata.name !== 'kubernetes') await cluster.delete(resource, metadata.name, { gracePeriodSeconds: 0 }).catch(unlessGone);
   await cluster.until(async () => expect((await slices()).length).toBe(0));
 });
 
@@ -90,6 +96,27 @@ describe('the endpoints of a service', () => {
       expect(await slices()).toEqual([]);
       expect(await cluster.get('endpoints', 'web')).toBeUndefined();
     });
+  });
+
+  it('stay without a break when a service loses its selector: from then on they are a person’s', async () => {
+    await serve({});
+    await run('a');
+    await tells('a true true false 8080');
+    await cluster.until(async () => expect(await cluster.get<Endpoints & KubeObject>('endpoints', 'web')).toMatchObject({ subsets: [{ addresses: [{ targetRef: { name: 'a' } }] }] }));
+    const there = new Map((await slices()).map(({ metadata, endpoints }) => [metadata.name, endpoints.length]));
+    let fewest = 1;
+    const watch = await cluster.bus.subscribe(messages.change, {}, ({ payload: { type, resource, name, object } }) => {
+      if (resource !== 'endpointslices.discovery.k8s.io') return;
+      there.set(name, type === 'DELETED' ? 0 : (object as unknown as EndpointSlice).endpoints.length);
+      fewest = Math.min(fewest, [...there.values()].reduce((sum, count) => sum + count, 0));
+    });
+    await cluster.edit<Service>('services', 'web', ({ spec }) => void delete spec.selector);
+    await cluster.until(async () => {
+      expect((await slices()).map(({ metadata, endpoints }) => [metadata.labels?.['endpointslice.kubernetes.io/managed-by'], metadata.labels?.['endpoints.kubernetes.io/managed-by'], metadata.ownerReferences?.[0]?.kind, endpoints.map(({ targetRef }) => targetRef?.name)])).toEqual([['endpointslicemirroring-controller.k8s.io', undefined, 'Endpoints', ['a']]]);
+      expect((await cluster.get<Endpoints & KubeObject>('endpoints', 'web'))?.metadata.labels ?? {}).toEqual({});
+    });
+    expect(fewest).toBe(1);
+    await watch.stop();
   });
 
   it('on a node that falls silent leave within a second of its status, and are back once when it is', async () => {

@@ -4,11 +4,11 @@ import { byKey, keysOf, objectKey, onChange, type Deps, type LoopDefinition } fr
 import { isNamespaceEnding } from '../../workloads/pods.ts';
 import { endpointWakes, podsOf } from '../pods/concerned-services.ts';
 import { isServedByPods } from '../pods/service-pods.ts';
-import { endpointsManagedByLabel, labelsOf, triggerTimeAnnotation } from '../labels.ts';
+import { endpointsManagedByLabel, keepers, labelsOf, triggerTimeAnnotation } from '../labels.ts';
 import { subsetsOf } from './subsets.ts';
 import { TriggerTimes } from '../pods/trigger-times.ts';
 
-const managedBy = 'endpoint-controller';
+const managedBy = keepers.endpoints;
 const overCapacity = 'endpoints.kubernetes.io/over-capacity';
 
 const isOurs = ({ metadata }: KubeObject): boolean => metadata.labels?.[endpointsManagedByLabel] === managedBy;

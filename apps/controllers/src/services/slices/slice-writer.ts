@@ -53,6 +53,11 @@ export class SliceWriter {
     await this.remove([...there.values()].filter(({ metadata }) => !wanted.has(metadata.name)));
   }
 
+  /** From now on another one keeps them. */
+  async handOver(slices: readonly (EndpointSlice & KubeObject)[], managedBy: string): Promise<void> {
+    for (const slice of slices) await this.#deps.objects.update(this.#deps.caches.endpointSlices, { ...slice, metadata: { ...slice.metadata, labels: { ...slice.metadata.labels, [managedByLabel]: managedBy } } });
+  }
+
   async remove(slices: readonly EndpointSlice[]): Promise<void> {
     for (const slice of slices) await this.#deps.objects.delete(this.#deps.caches.endpointSlices, slice as EndpointSlice & KubeObject);
   }

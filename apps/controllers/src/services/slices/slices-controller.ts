@@ -3,11 +3,11 @@ import { byKey, keysOf, onChange, type Deps, type LoopDefinition } from '../../l
 import { endpointWakes, podsOf } from '../pods/concerned-services.ts';
 import { isServedByPods } from '../pods/service-pods.ts';
 import { sliceGroupsOf } from './slice-groups.ts';
-import { labelsOf, managedByLabel, triggerTimeAnnotation } from '../labels.ts';
+import { keepers, labelsOf, managedByLabel, triggerTimeAnnotation } from '../labels.ts';
 import { SliceWriter } from './slice-writer.ts';
 import { TriggerTimes } from '../pods/trigger-times.ts';
 
-const managedBy = 'endpointslice-controller.k8s.io';
+const managedBy = keepers.slices;
 
 /** Keeps the EndpointSlices of services that select pods. Those of services that do not are others' (mirrors of Endpoints, of the cluster itself, of people). */
 export function endpointSlices(deps: Deps): LoopDefinition {
@@ -32,7 +32,12 @@ export function endpointSlices(deps: Deps): LoopDefinition {
         times.forget(key);
         return;
       }
-      if (!isServedByPods(service)) return slices.remove(slices.of(key, managedBy));
+      if (!isServedByPods(service)) {
+        const own = slices.of(key, managedBy);
+        // Without its selector its Endpoints stay as they were: they go on by the mirror of these, and nothing is missing in between.
+        if (service.spec.type !== 'ExternalName' && byKey(caches.endpoints, key) !== undefined) return slices.handOver(own, keepers.mirrors);
+        return slices.remove(own);
+      }
       const pods = podsOf(caches, service);
       const since = times.since(key, service, pods);
       await slices.bring(
