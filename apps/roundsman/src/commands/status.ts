@@ -76,12 +76,12 @@ export async function statusOf(home: Home): Promise<Status> {
 function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, network }: Status): string {
   const where = ` (${home})`;
   const lines = problems.map((problem) => `  ${problem}\n`).join('');
-  if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up\n${lines}`;
+  if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up (join, where this machine has joined a cluster)\n${lines}`;
   if (state === 'killed') return `Roundsman was killed${where}:\n${lines}`;
   const pods = docker === undefined ? '  pods    cannot run here: no Docker\n' : `  pods    on ${docker}\n`;
   if (memberOf !== undefined) return `This machine is node ${nodes?.[0]} of the cluster at ${memberOf}${where}: process ${pid} since ${startedAt}\n  NATS    ${nats}\n${pods}${lines}`;
   const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
-  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length} nodes\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${network === undefined || docker === undefined ? '' : networkLine(network)}${lines}`;
+  return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length === 1 ? '1 node' : `${nodes?.length} nodes`}\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${network === undefined || docker === undefined ? '' : networkLine(network)}${lines}`;
 }
 
 const wiredTo = { machine: 'the network of this machine', namespace: 'a network namespace of each node', docker: 'a network of Docker’s' } as const;
