@@ -117,6 +117,18 @@ describe('requests through the ingress proxy', () => {
     expect((await get('/named/../gone/x')).status).toBe(503);
     expect((await get('/%67one')).status).toBe(503);
     expect((await get('http://shop.example/gone')).status).toBe(503);
+    expect((await get('http://shop.example:81/gone', 'other.example')).status).toBe(503);
+    expect(JSON.parse((await get('http://user@Shop.example:81?x', 'other.example')).text)).toMatchObject({ url: '/?x', headers: { host: 'Shop.example:81', 'x-forwarded-host': 'Shop.example:81' } });
+  });
+
+  it('are counted by Ingress as long as there is that Ingress', async () => {
+    const other = ingress('passing', { rules: [rule('passing.example', { '/': 'web:80' })] });
+    told.put(resources.ingress, other);
+    await eventually(async () => expect((await get('/', 'passing.example')).status).toBe(200));
+    const counted = () => proxy.measures.registry.getSingleMetricAsString('roundsman_ingress_requests_total');
+    expect(await counted()).toContain('{ingress="default/passing",code="200"} 1');
+    told.remove(resources.ingress, other);
+    await eventually(async () => expect(await counted()).not.toContain('passing'));
   });
 
   it('lose the prefix of their rule where the Ingress says so', async () => {

@@ -139,7 +139,9 @@ export class IngressProxy {
     const { state } = this.#network;
     if (state.network === undefined) return;
     const before = JSON.stringify(this.#routes?.tls);
-    this.#routes = new Routes(served(state.ingresses(), state.ingressClasses()));
+    const ingresses = served(state.ingresses(), state.ingressClasses());
+    this.#routes = new Routes(ingresses);
+    this.measures.keepOnly(new Set(ingresses.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`)));
     this.#backends.keepOnly(this.#routes.references);
     if (JSON.stringify(this.#routes.tls) === before) return;
     this.#certify();

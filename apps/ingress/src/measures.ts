@@ -29,9 +29,24 @@ export class Measures {
   readonly #requests = new Counter({ name: 'roundsman_ingress_requests_total', help: 'Requests by Ingress and status; code 0: the client left before it was answered', labelNames: ['ingress', 'code'], registers: [this.registry] });
   readonly #seconds = new Histogram({ name: 'roundsman_ingress_request_seconds', help: 'How long requests took, in all', buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60], registers: [this.registry] });
 
+  /** What is counted, by Ingress. */
+  readonly #codes = new Map<string, Set<number>>();
+
   over(ingress: string, code: number, seconds: number): void {
     this.#requests.inc({ ingress, code });
+    const codes = this.#codes.get(ingress);
+    if (codes === undefined) this.#codes.set(ingress, new Set([code]));
+    else codes.add(code);
     this.#seconds.observe(seconds);
+  }
+
+  /** Of Ingresses that are gone nothing is told any more. */
+  keepOnly(ingresses: ReadonlySet<string>): void {
+    for (const [ingress, codes] of this.#codes) {
+      if (ingress === '' || ingresses.has(ingress)) continue;
+      for (const code of codes) this.#requests.remove({ ingress, code });
+      this.#codes.delete(ingress);
+    }
   }
 
   watch(watched: Watched): void {

@@ -71,6 +71,8 @@ export class Listener {
       this.#server.once('error', reject);
       this.#server.listen({ host, port, backlog }, () => {
         this.#server.off('error', reject);
+        // Of a connection that could not be taken (no descriptor is left); the others go on.
+        this.#server.on('error', () => undefined);
         resolve();
       });
     });

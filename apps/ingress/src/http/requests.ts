@@ -9,7 +9,7 @@ import type { Choice } from '../upstream/choice.ts';
 import { answer, hasBody, refuseUpgrade, type Request, type Response } from './answers.ts';
 import type { Forwarder } from './forwarder.ts';
 import { forwardedHeaders, hostHeader, isEncrypted, takeRequestHeaders, takeUpgradeHeaders } from './headers.ts';
-import { originForm, withoutPrefix } from './target.ts';
+import { authorityOf, originForm, withoutPrefix } from './target.ts';
 import type { Upgrader } from './upgrader.ts';
 
 export interface RequestsOptions {
@@ -116,6 +116,8 @@ export class Requests {
     const target = originForm(request);
     const path = target === undefined ? undefined : canonicalPath(target);
     if (target === undefined || path === undefined) return { kind: 'answer', status: 400, sentence: 'The path of the request cannot be read.' };
+    const authority = authorityOf(request);
+    if (authority !== undefined) request.headers.host = authority;
     const host = hostName(hostHeader(request));
     const found = routes.find(host, path);
     if (found === undefined) {
