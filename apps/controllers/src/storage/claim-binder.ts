@@ -83,7 +83,9 @@ export function claimBinder({ caches, objects, recorder, log }: Deps): LoopDefin
     const own = classOf(named);
     const node = named.metadata.annotations?.[storageAnnotations.selectedNode];
     const delayed = waitsForConsumer(own) && node === undefined;
-    const volume = volumeFor(named, volumes.list(), { onlyReserved: delayed, ...(node === undefined ? {} : { node: caches.nodes.get(undefined, node) }) });
+    const at = node === undefined ? undefined : caches.nodes.get(undefined, node);
+    // Of a node that is gone nobody knows what it reaches.
+    const volume = volumeFor(named, volumes.list(), { onlyReserved: delayed || (node !== undefined && at === undefined), node: at });
     if (volume !== undefined) return bind(named, volume);
     await pending(named);
     if (delayed) tellWaiting(named);

@@ -90,6 +90,16 @@ describe('volumes that are there', () => {
     await cluster.until(async () => expect([await stateOf('busy'), await phaseOf('used')]).toEqual([undefined, undefined]));
   });
 
+  it('are not taken for a pod whose node has gone: they may be out of its reach', async () => {
+    await storageClass('waiting', { provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' });
+    await volume('near', { storageClassName: 'waiting', nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n1'] }] }] } } });
+    await cluster.until(async () => expect(await phaseOf('near')).toBe('Available'));
+    await claim('early', { storageClassName: 'waiting' });
+    await select('early', 'n9');
+    await cluster.until(async () => expect((await cluster.get(claims, 'early'))?.metadata.annotations?.[storageAnnotations.selectedNode]).toBeUndefined());
+    expect([await stateOf('early'), await phaseOf('near')]).toEqual([['Pending', undefined], 'Available']);
+  });
+
   it('are missed when somebody takes them away', async () => {
     await volume('gone');
     const made = await claim('left');
