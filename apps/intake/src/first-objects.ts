@@ -1,4 +1,4 @@
-import { ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultIngressClassAnnotation, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork } from '@roundsman/api';
+import { ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultClassOf, defaultIngressClassAnnotation, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork, type StorageClass } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
@@ -56,17 +56,18 @@ const systemObjects = ({ dnsAddresses }: ClusterNetwork): FirstObject[] => [
 const namespaces: FirstObject[] = builtInNamespaces.map((name) => ({ resource: 'namespaces', name, object: { metadata: { name } } }));
 const priorities: FirstObject[] = Object.entries(systemPriorities).map(([name, value]) => ({ resource: 'priorityclasses.scheduling.k8s.io', name, object: { metadata: { name }, value, description: descriptions[name] } }));
 
-/** Claims that name no class get a directory on the node of the pod that uses them first. */
-const localStorage: FirstObject = {
-  resource: 'storageclasses.storage.k8s.io',
+const storageClasses = 'storageclasses.storage.k8s.io';
+/** Claims that name no class get a directory on the node of the pod that uses them first, unless somebody has said what else they get. */
+const localStorage = (isDefault: boolean): FirstObject => ({
+  resource: storageClasses,
   name: 'local',
   object: {
-    metadata: { name: 'local', annotations: { [storageAnnotations.defaultClass]: 'true' } },
+    metadata: { name: 'local', ...(isDefault && { annotations: { [storageAnnotations.defaultClass]: 'true' } }) },
     provisioner: provisioners.local,
     volumeBindingMode: 'WaitForFirstConsumer',
     allowVolumeExpansion: true,
   },
-};
+});
 
 /** Whether a change takes away what no cluster does without: such a Service is made again at once, as Kubernetes does with its own. What else a person deletes is back with the next start. */
 export const isMissed = ({ type, resource, namespace, name }: Pick<Change, 'type' | 'resource' | 'namespace' | 'name'>): boolean =>
@@ -75,7 +76,7 @@ export const isMissed = ({ type, resource, namespace, name }: Pick<Change, 'type
 /** Makes what every cluster has, where it is missing, and writes down the addresses of the cluster. */
 export async function ensureFirstObjects(state: State, network: ClusterNetwork, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {
   const write = (operation: 'create' | 'update', one: FirstObject): Promise<unknown> => submit({ operation, fieldValidation: 'Strict', dryRun: false, user: 'system:roundsman:intake', ...one });
-  const missing = [...namespaces, ...priorities, localStorage, ...systemObjects(network)].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
+  const missing = [...namespaces, ...priorities, localStorage(defaultClassOf(state.list(storageClasses) as unknown as StorageClass[]) === undefined), ...systemObjects(network)].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
   const { namespace, name, key } = clusterNetworkConfigMap;
   const known = state.get('configmaps', namespace, name);
   const addresses: FirstObject = { resource: 'configmaps', namespace, name, object: { metadata: { name, namespace }, data: { [key]: JSON.stringify(network, undefined, 2) } } };

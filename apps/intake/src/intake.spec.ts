@@ -115,6 +115,17 @@ describe('writes', () => {
     expect((await store.list('priorityclasses.scheduling.k8s.io')).items.map(({ metadata }) => metadata.name)).toEqual(['system-cluster-critical', 'system-node-critical']);
     expect(await store.head()).toBe(first);
   });
+  it('make the class of volumes that was deleted again, but not the default where there is another', async () => {
+    await start();
+    const classes = 'storageclasses.storage.k8s.io';
+    const own = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'own', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } }, provisioner: 'example.com/disks' };
+    await write({ operation: 'create', resource: classes, name: 'own', object: own });
+    await write({ operation: 'delete', resource: classes, name: 'local' });
+    await running.pop()!.stop();
+    await start();
+    const defaults = (await store.list(classes)).items.map(({ metadata }) => [metadata.name, metadata.annotations?.['storageclass.kubernetes.io/is-default-class']]);
+    expect(defaults).toEqual([['local', undefined], ['own', 'true']]);
+  });
   it('in great number at once have no gaps, and are announced in order', async () => {
     await start();
     const heard: Change[] = [];
