@@ -18,7 +18,8 @@ let others: RunningServices | undefined;
 let outcomes: Record<string, Outcome> = {};
 
 beforeAll(async () => {
-  cluster = await KubectlCluster.start();
+  // The script's node has a part of this range.
+  cluster = await KubectlCluster.start({ ROUNDSMAN_INTAKE_POD_CIDRS: '10.9.0.0/16' });
   others = await runServices([{ definition: scheduler }, { definition: controllers }], {
     // The script's node has no agent: it should stay ready for as long as one of Kubernetes does.
     env: { ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '600000' },

@@ -27,4 +27,5 @@ it('a pod CIDR is a part of the cluster’s ranges as nodes have them', async ()
   expect(await send('create', 'a', '10.244.3.0/25')).toBe('spec.podCIDRs[0]: Invalid value: "10.244.3.0/25": is no /24, as the parts of nodes are in this cluster');
   expect(await send('create', 'a', 'nonsense')).toContain('must be a valid CIDR value');
   expect([await send('create', 'a', '10.244.3.0/24'), await send('update', 'a', '10.244.3.0/24')]).toEqual(['done', 'done']);
+  expect(await send('update', 'a', '10.96.3.0/24')).toBe('spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid');
 });

@@ -1,5 +1,4 @@
 import { indexIn, invalid, invalidValue, kindByResource, parseCidr, type ClusterNetwork, type KubeObject, type Node } from '@roundsman/api';
-import { isDeepStrictEqual } from 'node:util';
 import type { AdmissionView } from '../admission/outcome.ts';
 
 /** Why a part of a node cannot be one in this cluster, and which setting would have to be another; undefined when it can. `text` is a range. */
@@ -13,8 +12,9 @@ export function podCidrProblem({ podCidrs, nodePrefixes }: ClusterNetwork, text:
 /** A node has parts of the cluster's ranges, whoever writes them: with others intake would not start again. Throws a 422. What is no range, or another node's, the rules tell. */
 export function checkPodCidrs(object: KubeObject, { addresses: { network } }: Pick<AdmissionView, 'addresses'>, old: KubeObject | undefined): void {
   const { metadata, spec } = object as Node;
+  // Once it has them they may not change: the rules say so.
+  if (((old as Node | undefined)?.spec?.podCIDRs ?? []).length > 0) return;
   const given = spec?.podCIDRs ?? [];
-  if (isDeepStrictEqual(given, (old as Node | undefined)?.spec?.podCIDRs ?? [])) return;
   const causes = given.flatMap((text, index) => {
     const found = isRange(text) ? podCidrProblem(network, text) : undefined;
     return found === undefined ? [] : [invalidValue(`spec.podCIDRs[${index}]`, text, `${found.problem}, as the parts of nodes are in this cluster`)];
