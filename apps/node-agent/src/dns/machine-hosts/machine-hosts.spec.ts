@@ -35,7 +35,7 @@ describe('the hosts file of the machine', () => {
 
   it('has the hosts of the cluster in a block, and all else as it was', async () => {
     cluster.dns('shop', 'shop.example.com');
-    cluster.ingress('site', ['site.example.com', '*.wild.example.com', 'shop.example.com']);
+    cluster.ingress('site', ['site.example.com', '*.wild.example.com', 'shop.example.com', 'db.default.svc.cluster.local']);
     cluster.ingress('foreign', ['foreign.example.com'], 'other');
     await says(`${own}\n# BEGIN roundsman home\n10.97.0.1\tshop.example.com\n10.97.0.1\tsite.example.com\n# END roundsman home\n`);
     expect((await stat(file)).mode & 0o777).toBe(0o640);

@@ -78,8 +78,9 @@ export const removeFromHosts = (file: string, cluster: string): Promise<void> =>
 function hostLines(state: NetworkState): HostLine[] {
   const addresses = ingressAddresses(state.service(systemServices.namespace, systemServices.ingress));
   const classes = state.ingressClasses();
-  // A hosts file knows no wildcards.
-  const hosts = [...state.dnses().flatMap(hostOfDns), ...state.ingresses().flatMap((ingress) => hostsOfIngress(ingress, classes))].filter((host) => !host.startsWith('*'));
+  const below = `.${(state.network?.domain ?? '').toLowerCase()}`;
+  // A hosts file knows no wildcards; names of Services are not for hosts to give away.
+  const hosts = [...state.dnses().flatMap(hostOfDns), ...state.ingresses().flatMap((ingress) => hostsOfIngress(ingress, classes))].filter((host) => !host.startsWith('*') && !`.${host}`.endsWith(below));
   return hosts.flatMap((host) => addresses.map((address) => ({ address, host })));
 }
 
