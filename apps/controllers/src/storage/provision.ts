@@ -71,3 +71,11 @@ export function removerFor(volume: PersistentVolume, nodes: readonly Node[]): st
   // One that was asked is left to it: two at once would only be in each other's way.
   return asked !== undefined && ready.includes(asked) ? asked : ready[0];
 }
+
+/** Why the agent of the node that a volume lies on would not remove its directory: it removes nothing outside of its own folder. */
+export function removalProblem({ metadata, spec: { hostPath } }: PersistentVolume, node: Node): string | undefined {
+  const folder = node.metadata.annotations?.[volumesFolderAnnotation];
+  if (hostPath === undefined || hostPath.path === `${folder}/${metadata.name}`) return undefined;
+  const now = folder === undefined ? 'keeps no volumes now' : `keeps its volumes in ${folder} now`;
+  return `the agent of node ${JSON.stringify(node.metadata.name)} ${now}, and removes nothing elsewhere: ${hostPath.path} stays until it does again (ROUNDSMAN_NODE_AGENT_VOLUMES_DIR), or the directory is removed by hand and the finalizer ${storageFinalizers.directory} is taken off`;
+}

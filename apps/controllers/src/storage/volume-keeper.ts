@@ -2,7 +2,7 @@ import { claimsOf, isClaimedBy, isPodEnded, storageAnnotations, storageFinalizer
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { withLists } from '../owner.ts';
 import { freedVolume, volumeStatus } from './binding.ts';
-import { isOwnProvisioner, placeOf, removerFor } from './provision.ts';
+import { isOwnProvisioner, placeOf, removalProblem, removerFor } from './provision.ts';
 
 /** Tells in which phase volumes are, and does with those whose claims are gone what their policy says. Data go only here: with a volume that was made for its claim, and is to be deleted. */
 export function volumeKeeper({ caches, objects, recorder, log }: Deps): LoopDefinition {
@@ -77,6 +77,9 @@ export function volumeKeeper({ caches, objects, recorder, log }: Deps): LoopDefi
         log.warn({ volume: name, node: place, path: volume.spec.hostPath?.path }, 'a volume goes, its directory stays on a node that is gone');
         return void (await without(volume, storageFinalizers.directory, storageFinalizers.volume));
       }
+      const remover = caches.nodes.get(undefined, node);
+      const problem = remover === undefined ? undefined : removalProblem(volume, remover);
+      if (problem !== undefined) return fail(volume, 'VolumeFailedDelete', problem);
       if (annotations[storageAnnotations.removedBy] !== node || finalizers.includes(storageFinalizers.volume)) {
         const marked = { ...volume.metadata, annotations: { ...annotations, [storageAnnotations.removedBy]: node } };
         await objects.update(volumes, { ...volume, metadata: withLists(marked, { finalizers: finalizers.filter((one) => one !== storageFinalizers.volume) }) });
