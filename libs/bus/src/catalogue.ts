@@ -275,10 +275,12 @@ export const messages = {
       z.object({ operation: z.literal('event'), event: z.record(z.string(), z.unknown()) }),
       /** The directory of a volume that this node was to remove (`nodeVolumes`) is gone: so may the volume. */
       z.object({ operation: z.literal('volumeRemoved'), name: z.string(), uid: z.string() }),
+      /** It cannot be removed now, and why; the agent goes on trying. */
+      z.object({ operation: z.literal('volumeKept'), name: z.string(), uid: z.string(), message: z.string().max(1024) }),
     ]),
     z.object({ object: objectSchema.optional() }),
     10_000,
-    'What the agent of a node may write: status and end of its pods, events, and that the directory of a volume is removed',
+    'What the agent of a node may write: status and end of its pods, events, and that the directory of a volume is removed, or why not',
   ),
   nodeMaterials: request(
     `${prefix}.svc.intake.node-materials.{node}`,

@@ -130,6 +130,10 @@ describe('volumes that are made', () => {
     // No other node may say that it is gone.
     const { uid } = (await cluster.get(volumes, name))!.metadata;
     await expect(cluster.bus.request(messages.nodeWrite, { node: 'n2' }, { operation: 'volumeRemoved', name, uid })).rejects.toMatchObject({ code: 403 });
+    const said = { name, uid, message: 'the directory of the volume is not removed: it is busy' };
+    await expect(cluster.bus.request(messages.nodeWrite, { node: 'n2' }, { operation: 'volumeKept', ...said })).rejects.toMatchObject({ code: 403 });
+    await cluster.bus.request(messages.nodeWrite, { node: 'n1' }, { operation: 'volumeKept', ...said });
+    expect((await cluster.get<PersistentVolume>(volumes, name))?.status).toMatchObject({ phase: 'Failed', message: said.message });
     expect(await agentRemoves('n1')).toEqual([name]);
     await cluster.until(async () => expect(await cluster.get(volumes, name)).toBeUndefined());
   });

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { agentUser } from '../users.ts';
 import { admit } from './admit.ts';
 import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
-import { volumeRemoved } from './volume-removal.ts';
+import { volumeKept, volumeRemoved } from './volume-removal.ts';
 
 /** What the agent of a node asks to be written. */
 export type NodeWrite = z.output<(typeof messages.nodeWrite)['request']>;
@@ -20,6 +20,7 @@ export function requestOf(node: string, asked: NodeWrite): WriteRequest {
     return { ...base, operation: 'update', resource: 'events', namespace: metadata.namespace ?? 'default', ...(metadata.name !== undefined && { name: metadata.name }), object: asked.event };
   }
   if (asked.operation === 'volumeRemoved') return { ...base, operation: 'update', resource: 'persistentvolumes', namespace: undefined, name: asked.name };
+  if (asked.operation === 'volumeKept') return { ...base, operation: 'updateStatus', resource: 'persistentvolumes', namespace: undefined, name: asked.name };
   const at = { resource: 'pods', namespace: asked.namespace, name: asked.name };
   if (asked.operation === 'podGone') return { ...base, ...at, operation: 'delete', gracePeriodSeconds: 0 };
   return { ...base, ...at, operation: 'updateStatus', object: { status: asked.status } };
@@ -30,6 +31,7 @@ export function admitFromNode(node: string, asked: NodeWrite, view: AdmissionVie
   const write = requestOf(node, asked);
   if (asked.operation === 'event') return admitEvent(node, write, view);
   if (asked.operation === 'volumeRemoved') return volumeRemoved(node, asked, write, view);
+  if (asked.operation === 'volumeKept') return volumeKept(node, asked, write, view);
   const pod = ownPod(node, asked, view);
   if (asked.operation === 'podGone') {
     if (pod.metadata.deletionTimestamp === undefined) throw conflict(pods, asked.name, 'the pod is not being deleted; only its status may be told');

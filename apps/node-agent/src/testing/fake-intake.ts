@@ -41,7 +41,7 @@ export class FakeIntake {
         messages.nodeWrite,
         (asked) => {
           if (asked.operation === 'event') return this.#event(asked.event as never);
-          if (asked.operation === 'volumeRemoved') return {};
+          if (asked.operation === 'volumeRemoved' || asked.operation === 'volumeKept') return {};
           const pod = this.#pods.get(asked.name);
           if (pod === undefined || pod.metadata.uid !== asked.uid) throw new ServiceError(404, `pods "${asked.name}" not found`);
           if (asked.operation === 'podGone') {

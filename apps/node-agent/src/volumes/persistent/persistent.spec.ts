@@ -59,6 +59,7 @@ describe('what is removed', () => {
   let remover: VolumeRemover;
   let wanted: PersistentVolume[] = [];
   let removed: string[] = [];
+  const kept = new Map<string, string>();
   let pods: Pod[] = [];
   beforeAll(async () => {
     nats = await startNats({ identities: [serviceIdentity('intake'), agentIdentity('n1')] });
@@ -72,6 +73,10 @@ describe('what is removed', () => {
       endpoint(
         messages.nodeWrite,
         (asked) => {
+          if (asked.operation === 'volumeKept') {
+            kept.set(asked.name, asked.message);
+            return {};
+          }
           if (asked.operation !== 'volumeRemoved') throw new Error('unexpected');
           removed.push(asked.name);
           wanted = wanted.filter(({ metadata }) => metadata.name !== asked.name);
@@ -107,9 +112,9 @@ describe('what is removed', () => {
   }, 20_000);
 
   it('is nothing that is to be retained, nor what something is mounted in', async () => {
-    const kept = await made('pvc-6');
-    kept.spec.persistentVolumeReclaimPolicy = 'Retain';
-    wanted = [kept, await made('pvc-7'), await made('pvc-8')];
+    const retained = await made('pvc-6');
+    retained.spec.persistentVolumeReclaimPolicy = 'Retain';
+    wanted = [retained, await made('pvc-7'), await made('pvc-8')];
     const link = join(folder, 'link');
     await symlink(folder, link);
     // The folder of volumes is reached by a link; of the same file system, so that `rm --one-file-system` does not see it.
@@ -120,6 +125,8 @@ describe('what is removed', () => {
     await remover.start();
     await eventually(() => expect(removed).toContain('pvc-8'));
     expect([removed, existsSync(join(folder, 'pvc-6', 'deep', 'file'))]).toEqual([asRoot ? ['pvc-8'] : ['pvc-7', 'pvc-8'], true]);
+    expect(kept.get('pvc-6')).toBe('the directory of the volume is not removed: the reclaim policy of volume pvc-6 is Retain: its directory stays');
+    if (asRoot) expect(kept.get('pvc-7')).toContain('something is mounted below');
     await unmountBelow(folder);
   }, 20_000);
 

@@ -7,6 +7,7 @@ import { mountsBelow } from '../mounts.ts';
 import { removeOnServer, removeTree } from './nfs.ts';
 
 const askEveryMs = 15_000;
+const tellEveryMs = 60_000;
 
 export interface VolumeRemoverOptions {
   readonly bus: Bus;
@@ -25,6 +26,8 @@ export class VolumeRemover {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #again = false;
+  /** By uid of the volume. What is told is a change of the volume, of which this agent hears again: not at once once more. */
+  readonly #toldAt = new Map<string, number>();
   #stopped = false;
 
   constructor(options: VolumeRemoverOptions) {
@@ -74,13 +77,23 @@ export class VolumeRemover {
           if (this.#isUsed(volume)) continue;
           await this.#remove(volume);
           await bus.request(messages.nodeWrite, { node }, { operation: 'volumeRemoved', name, uid });
+          this.#toldAt.delete(uid);
           log.info({ volume: name }, 'the directory of a volume is removed');
         } catch (error) {
           log.warn({ err: error, volume: name }, 'the directory of a volume is not removed; trying again');
+          await this.#tellKept(volume, (error as Error).message);
         }
       }
       after = next;
     } while (after !== undefined);
+  }
+
+  async #tellKept({ metadata: { name, uid }, status }: PersistentVolume, why: string): Promise<void> {
+    const { bus, node, log } = this.#options;
+    const message = `the directory of the volume is not removed: ${why}`.slice(0, 1024);
+    if (status?.message === message || Date.now() < (this.#toldAt.get(uid) ?? 0) + tellEveryMs) return;
+    this.#toldAt.set(uid, Date.now());
+    await bus.request(messages.nodeWrite, { node }, { operation: 'volumeKept', name, uid, message }).catch((error: unknown) => log.warn({ err: error, volume: name }, 'nobody could be told why the directory of a volume is not removed'));
   }
 
   /** A container may go on for a while after its pod was deleted by force. A pod that is younger than the volume's end has another volume by a claim of the same name. */
