@@ -115,5 +115,8 @@ const readyOf = (node: Node | undefined): string | undefined => node?.status.con
     // Its agent was thrown out, and does not come back as it was.
     await eventually(async () => expect(JSON.parse((await there('status', '--json')).stdout)).toMatchObject({ running: false }), { within: 30_000 });
     expect((await nodes()).has('far')).toBe(false);
+    const again = await there('join', '--docker', 'off', '--detach');
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain('no longer lets this machine (node far) in');
   }, 60_000);
 });

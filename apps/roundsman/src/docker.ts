@@ -2,19 +2,23 @@ import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { UserError } from './user-error.ts';
 
-/** Where Docker answers, or why it does not, in words that say what to do. */
-export type Docker = { readonly socket: string } | { readonly missing: string };
+/** Where Docker is, or why there is none, in words that say what to do. `silent`: pods of this home run there, and it does not answer now. */
+export type Docker = { readonly socket: string; readonly silent?: string } | { readonly missing: string };
 
 const usual = '/var/run/docker.sock';
 const answerWithinMs = 5_000;
 const notAllowed = 'this user may not use it';
 
 /**
- * The Docker that pods run on: `--docker` (a socket, or `off`), else DOCKER_HOST, else the usual socket. Throws when one that was
- * asked for by name does not answer; a machine without any is fine.
+ * The Docker that pods run on: `--docker` (a socket, or `off`), else the one that the home had (`remembered`: its pods are there), else DOCKER_HOST, else
+ * the usual socket. Throws when one that was asked for by name does not answer; a machine without any is fine.
  */
-export async function findDocker(wanted: string | undefined, env: NodeJS.ProcessEnv = process.env): Promise<Docker> {
+export async function findDocker(wanted: string | undefined, remembered: string | undefined, env: NodeJS.ProcessEnv = process.env): Promise<Docker> {
   if (wanted === 'off') return { missing: 'it was switched off (--docker off)' };
+  if (wanted === undefined && remembered !== undefined) {
+    const problem = await problemOf(remembered);
+    return problem === undefined ? { socket: remembered } : { socket: remembered, silent: `Docker does not answer at ${remembered} (${problem}): pods wait for it. --docker names another one, or off.` };
+  }
   const named = wanted ?? (env['DOCKER_HOST'] || undefined);
   const socket = socketOf(named ?? usual);
   if (socket === undefined) {
@@ -30,6 +34,12 @@ export async function findDocker(wanted: string | undefined, env: NodeJS.Process
 function socketOf(name: string): string | undefined {
   if (name.startsWith('unix://')) return name.slice('unix://'.length);
   return name.startsWith('/') ? name : undefined;
+}
+
+/** What a person is told of it at the start; undefined when there is nothing to say. */
+export function dockerNotice(docker: Docker, wanted: string | undefined, place: string): string | undefined {
+  if ('socket' in docker) return docker.silent;
+  return wanted === 'off' ? undefined : `No pods${place}: ${docker.missing}. Everything that needs no containers works.`;
 }
 
 /** Why the daemon behind this socket does not answer. */

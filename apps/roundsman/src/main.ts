@@ -27,7 +27,7 @@ program
   .description('start the product here and stay; --detach leaves it running in the background')
   .addOption(new Option('--nodes <n>', 'virtual nodes; not given: as many as the last time, 3 the first time').argParser(integer(1, 50)))
   .option('--docker <socket>', 'socket of the Docker that pods run on, or off; not given: DOCKER_HOST, or the usual one when it answers')
-  .option('--listen <address>', 'address of this machine at which others may join (npx roundsman token); not given: loopback only')
+  .option('--listen <address>', 'address of this machine at which others may join (npx roundsman token); not given: as before, at first loopback only; off: loopback only')
   .option('--write-hosts', 'tell the hosts of DNS objects and Ingresses to programs of this machine, in /etc/hosts; down takes them out')
   .option('--pod-cidr <ranges>', 'addresses of pods, one range per family; not given: as the last time, a free range the first time')
   .option('--service-cidr <ranges>', 'addresses of Services')

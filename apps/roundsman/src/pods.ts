@@ -18,7 +18,7 @@ export const clusterOf = (home: Home): string => membershipOf(home)?.cluster ?? 
 export async function endPods(home: Home, nodes?: readonly string[]): Promise<HomePods> {
   const state = home.state();
   if (state?.docker === undefined) return { found: 0 };
-  const docker = await findDocker(state.docker).catch((error: Error) => ({ missing: error.message }));
+  const docker = await findDocker(state.docker, undefined).catch((error: Error) => ({ missing: error.message }));
   if ('missing' in docker) return { found: 0, problem: docker.missing };
   const cluster = clusterOf(home);
   let found = 0;

@@ -8,7 +8,7 @@ import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { refuseUnknownSettings, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
 import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
-import { findDocker } from './docker.ts';
+import { dockerNotice, findDocker } from './docker.ts';
 import { clusterProblems, forgetPods, GatewayClient, removeNode } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
@@ -89,11 +89,14 @@ export class Supervisor implements Supervised {
     const startedAt = new Date().toISOString();
     const nodes = nodeNames(this.#options.nodes);
     const before = home.state();
-    const docker = await findDocker(this.#options.docker);
-    if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
-    const addresses = { ...(await networkOf(home, this.#options.network)), mode: networkModeFor(nodes.length) };
+    const docker = await findDocker(this.#options.docker, before?.docker);
+    const notice = dockerNotice(docker, this.#options.docker, ' here');
+    if (notice !== undefined) say(notice);
+    const homeNetwork = await networkOf(home, this.#options.network);
+    const addresses = { ...homeNetwork.choice, mode: networkModeFor(nodes.length) };
     // With fewer nodes than the last time: nobody looks after the pods of the others any more.
     const dropped = (before?.nodes ?? []).filter((node) => !nodes.includes(node));
+    if (dropped.length > 0) say(`Removing ${dropped.join(', ')} with all that runs there; local volumes on ${dropped.length === 1 ? 'it' : 'them'} are out of reach until as many nodes are started again.`);
     await endPods(home, dropped);
     const ports = await choosePorts(
       (['gateway', 'nats', 'natsMonitor', 'postgres', 'join'] as const).map((name) => ({ name, set: name === 'natsMonitor' || name === 'join' ? undefined : this.#options.ports[name], remembered: before?.ports[name] })),
@@ -106,6 +109,7 @@ export class Supervisor implements Supervised {
       startedAt,
       nodes,
       ...('socket' in docker ? { docker: docker.socket } : {}),
+      ...(this.#options.listen === undefined ? {} : { listen: { address: this.#options.listen, joinPort: ports['join']! } }),
       network: addresses,
       gateway: `http://127.0.0.1:${ports['gateway']}`,
       nats: `nats://127.0.0.1:${ports['nats']}`,
@@ -147,6 +151,8 @@ export class Supervisor implements Supervised {
         if (seed === undefined) throw new Error(`no key was made for ${identity}`);
         return connectBus({ servers: nats.url, identity, seed, log, onFatal: (error) => this.#fatal(error) });
       },
+    }).catch((error: unknown) => {
+      throw homeNetwork.refusal(error as Error) ?? error;
     });
 
     say(`Waiting for ${nodes.length === 1 ? 'the node' : `${nodes.length} nodes`} and the runners ...`);

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, readdirSync, statfsSync } from 'node:fs';
 import { availableParallelism, freemem, homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -70,7 +70,7 @@ function kubectl(): Finding {
 }
 
 async function docker(): Promise<Finding> {
-  const found = await findDocker(undefined);
+  const found = await findDocker(undefined, undefined);
   return 'socket' in found ? ok('Docker', `answers at ${found.socket}`) : note('Docker', found.missing, 'only needed to run pods (kubectl run, Deployments, ...)');
 }
 
@@ -128,6 +128,7 @@ async function home(): Promise<Finding> {
     return missing('home', `${parent} is not writable`, `set ROUNDSMAN_HOME to a folder that is (now ${home.path}; HOME is ${homedir()})`);
   }
   if (!existsSync(home.path)) return ok('home', `${home.path} (not made yet)`);
+  if (!home.ours && readdirSync(home.path).length === 0) return ok('home', `${home.path} (empty)`);
   if (!home.ours) return note('home', `${home.path} holds something else`, 'set ROUNDSMAN_HOME to another folder');
   const { state, problems } = await statusOf(home);
   return state === 'killed' || state === 'unwell' ? note('home', `${home.path}: ${state}`, problems.join('; ')) : ok('home', `${home.path}: ${state}`);

@@ -23,16 +23,18 @@ export interface UpOptions {
 }
 
 export async function up(options: UpOptions): Promise<void> {
-  const { docker, listen, port, natsPort, postgresPort, podCidr, serviceCidr, loadBalancerCidr, networkBackend } = options;
-  if (listen !== undefined) checkAddress(listen);
+  const { docker, port, natsPort, postgresPort, podCidr, serviceCidr, loadBalancerCidr, networkBackend } = options;
   if (options.writeHosts === true) writeHosts();
   const home = new Home();
   home.create();
   if (home.read('member.json') !== undefined) throw new UserError(`${home.path} is that of a machine that joined a cluster elsewhere`, 'Start it again with npx roundsman join, or set ROUNDSMAN_HOME to another folder.');
+  // Machines that joined look for it where it was.
+  const listen = options.listen === 'off' ? undefined : (options.listen ?? home.state()?.listen?.address);
+  if (listen !== undefined) checkAddress(listen);
   const nodes = options.nodes ?? (home.state()?.nodes.length || defaultNodes);
   const taken = nodeNames(nodes).find((name) => members(home).some(({ node }) => node === name));
   if (taken !== undefined) throw new UserError(`--nodes ${nodes}: a machine has joined as ${taken}`, `Start fewer nodes, or take it out first: npx roundsman forget ${taken}`);
-  const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort], ['--pod-cidr', podCidr], ['--service-cidr', serviceCidr], ['--load-balancer-cidr', loadBalancerCidr], ['--network-backend', networkBackend]];
+  const flags = [['--nodes', nodes], ['--docker', docker], ['--listen', options.listen], ['--port', port], ['--nats-port', natsPort], ['--postgres-port', postgresPort], ['--pod-cidr', podCidr], ['--service-cidr', serviceCidr], ['--load-balancer-cidr', loadBalancerCidr], ['--network-backend', networkBackend]];
   const network = Object.fromEntries(Object.entries({ podCidr, serviceCidr, loadBalancerCidr, backend: networkBackend }).filter(([, value]) => value !== undefined));
   await stay(home, {
     detach: options.detach === true,
@@ -41,7 +43,7 @@ export async function up(options: UpOptions): Promise<void> {
       ...(running.nodes.length === nodes ? [] : ['--nodes']),
       ...(['podCidr', 'serviceCidr', 'loadBalancerCidr'] as const).filter((name) => options[name] !== undefined && running.network?.[name] !== options[name]).map((name) => ({ podCidr: '--pod-cidr', serviceCidr: '--service-cidr', loadBalancerCidr: '--load-balancer-cidr' })[name]),
       ...(networkBackend === undefined || running.network?.backend === networkBackend ? [] : ['--network-backend']),
-      ...(listen === undefined || running.listen?.address === listen ? [] : ['--listen']),
+      ...(running.listen?.address === listen ? [] : ['--listen']),
       ...(docker === undefined || running.docker === (docker === 'off' ? undefined : docker.replace('unix://', '')) ? [] : ['--docker']),
     ],
     make: async (say, onFatal) => {
@@ -56,5 +58,5 @@ const defaultNodes = 3;
 function checkAddress(address: string): void {
   const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address));
   if (isIP(address) !== 0 && own.includes(address)) return;
-  throw new UserError(`--listen ${address}: this machine has no such address`, `It has ${own.join(', ')}.`, { exitCode: 2 });
+  throw new UserError(`--listen ${address}: this machine has no such address`, `It has ${own.join(', ')}. Without --listen the one of the last start is kept; --listen off ends it.`, { exitCode: 2 });
 }

@@ -6,7 +6,7 @@ import { ingressEntry } from '@roundsman/ingress';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { refuseUnknownSettings, runServices, type RunningServices } from '@roundsman/service';
 import type { Logger } from 'pino';
-import { findDocker } from '../docker.ts';
+import { dockerNotice, findDocker } from '../docker.ts';
 import type { Home, State } from '../home.ts';
 import { logTo } from '../log.ts';
 import { agentNetworkEnv } from '../network/home-network.ts';
@@ -16,6 +16,7 @@ import { descendants, record } from '../processes.ts';
 import { loadServices, serviceNames } from '../services.ts';
 import type { Supervised } from '../stay.ts';
 import { policyEnv } from '../target-policy.ts';
+import { UserError } from '../user-error.ts';
 import { version } from '../version.ts';
 import { authorityFile, type Membership } from './membership.ts';
 
@@ -48,8 +49,9 @@ export class Member implements Supervised {
     const { home, membership, say, onFatal } = this.#options;
     refuseUnknownSettings([...serviceNames, 'runner'], process.env);
     const startedAt = new Date().toISOString();
-    const docker = await findDocker(this.#options.docker);
-    if ('missing' in docker && this.#options.docker !== 'off') say(`No pods here: ${docker.missing}. Everything that needs no containers works.`);
+    const docker = await findDocker(this.#options.docker, home.state()?.docker);
+    const notice = dockerNotice(docker, this.#options.docker, ' here');
+    if (notice !== undefined) say(notice);
     say(`Connecting to ${membership.nats} ...`);
     const address = await ownAddress(membership.nats);
     const { node } = membership;
@@ -88,7 +90,10 @@ export class Member implements Supervised {
         },
       })),
       { env: process.env, log: this.log, connect: connectAgent },
-    );
+    ).catch((error: unknown) => {
+      if (!/authorization violation/i.test((error as Error).message)) throw error;
+      throw new UserError(`the cluster at ${membership.at} no longer lets this machine (node ${node}) in: it was taken out`, 'To join anew: npx roundsman down --purge here, then the command that npx roundsman token prints on the cluster.', { cause: error });
+    });
     this.#recorder = setInterval(() => this.#record(), 10_000);
     this.#record();
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { claimedRanges, routedRanges, wiringLacks } from '@roundsman/node-agent';
 import type { Home } from '../home.ts';
+import { UserError } from '../user-error.ts';
 import { chooseRanges, networkChoiceSchema, type NetworkChoice } from './ranges.ts';
 
 const file = 'network.json';
@@ -11,14 +12,40 @@ const keptNetwork = (home: Home): NetworkChoice | undefined => {
   return text === undefined ? undefined : networkChoiceSchema.parse(JSON.parse(text));
 };
 
+/** What a cluster that starts here is to have, and the way back where intake refuses it. */
+export interface HomeNetwork {
+  readonly choice: NetworkChoice;
+  /** In terms of the command line, with the home as it was before; undefined for an error that is not about ranges. */
+  refusal(error: Error): UserError | undefined;
+}
+
 /** The network of the home, decided now if it never was; kept there. */
-export async function networkOf(home: Home, asked: Partial<NetworkChoice>): Promise<NetworkChoice> {
+export async function networkOf(home: Home, asked: Partial<NetworkChoice>): Promise<HomeNetwork> {
+  const before = home.read(file);
   const kept = keptNetwork(home);
   const taken = [...(await routedRanges()), ...(await claimedRanges(home.id)), ...Object.values(networkInterfaces()).flatMap((list) => (list ?? []).flatMap(({ cidr }) => cidr ?? [])), ...nameServers()];
   const choice = chooseRanges(asked, kept, taken);
-  if (JSON.stringify(choice) !== JSON.stringify(kept)) home.write(file, `${JSON.stringify(choice, undefined, 2)}\n`);
-  return choice;
+  const changed = JSON.stringify(choice) !== JSON.stringify(kept);
+  if (changed) home.write(file, `${JSON.stringify(choice, undefined, 2)}\n`);
+  return {
+    choice,
+    refusal(error) {
+      if (!Object.keys(flagOf).some((setting) => error.message.includes(setting))) return undefined;
+      if (changed && before === undefined) rmSync(home.file(file), { force: true });
+      else if (changed) home.write(file, before!);
+      const said = Object.entries(flagOf).reduce((text, [setting, flag]) => text.replaceAll(setting, flag), error.message);
+      return new UserError(said, changed ? 'Nothing was changed: start it with other ranges, or leave the flags out.' : undefined, { exitCode: 2, cause: error });
+    },
+  };
 }
+
+/** Settings of intake, and the flags by which a person gives them. */
+const flagOf: Readonly<Record<string, string>> = {
+  ROUNDSMAN_INTAKE_POD_CIDRS: '--pod-cidr',
+  ROUNDSMAN_INTAKE_NODE_PREFIXES: 'the parts of --pod-cidr that nodes get (ROUNDSMAN_INTAKE_NODE_PREFIXES)',
+  ROUNDSMAN_INTAKE_SERVICE_CIDRS: '--service-cidr',
+  ROUNDSMAN_INTAKE_LOAD_BALANCER_CIDRS: '--load-balancer-cidr',
+};
 
 /** Of the machine: a pod range over them would take names away from everybody. */
 function nameServers(): string[] {
