@@ -57,6 +57,24 @@ describe('pods on a runtime that does what it is told', () => {
     await runs('small');
   });
 
+  it('that were refused tell why, and nothing of containers that nobody will make; also after a restart of the agent', async () => {
+    const ports = { containers: [container('main', { ports: [{ containerPort: 80, hostPort: 8080 }] })] };
+    node.create('first', ports);
+    await runs('first');
+    node.create('rival', ports);
+    const message = "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+    const told = { phase: 'Failed', reason: 'NodePorts', message, startTime: expect.any(String), qosClass: 'BestEffort' };
+    await eventually(() => expect(node.get('rival').status).toEqual(told));
+    const { resourceVersion } = node.get('rival').metadata;
+    await node.down();
+    await node.up();
+    await runs('first');
+    node.create('last', { containers: [container()] });
+    await runs('last');
+    expect(node.get('rival')).toMatchObject({ metadata: { resourceVersion }, status: told });
+    expect(node.events.filter((event) => event.startsWith('rival'))).toEqual([expect.stringMatching(/^rival NodePorts: /)]);
+  });
+
   it('that run already go before those that came while the agent was away', async () => {
     node.create('first', demands('3'));
     await runs('first');
@@ -120,8 +138,11 @@ describe('pods on a runtime that does what it is told', () => {
       worker.refreshVolumes();
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await eventually(async () => expect(await Promise.all(['a', 'b'].map((key) => readFile(join(folder, key), 'utf8')))).toEqual(['20', '20']));
-    expect((await readdir(folder)).filter((name) => name.startsWith('..2'))).toHaveLength(1);
+    await eventually(async () => {
+      expect(await Promise.all(['a', 'b'].map((key) => readFile(join(folder, key), 'utf8')))).toEqual(['20', '20']);
+      // The folder before goes after the new one is shown.
+      expect((await readdir(folder)).filter((name) => name.startsWith('..2'))).toHaveLength(1);
+    });
     node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 1 } }));
     await eventually(() => expect(() => node.get('web')).toThrow());
     expect([await mountsBelow(node.folder), await readdir(node.folder)]).toEqual([[], []]);

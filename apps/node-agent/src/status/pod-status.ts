@@ -31,6 +31,7 @@ export function podStatus(view: PodStatusView): PodStatus {
   const { pod, containers, sandbox, verdict, hostIPs } = view;
   const stored = pod.status ?? {};
   const { spec } = pod;
+  if (wasNeverTaken(view)) return rejected(view);
   const inits = containerStatuses(containers, spec.initContainers ?? [], 'init');
   const apps = containerStatuses(containers, spec.containers, 'app');
   const phase = decided(stored.phase, verdict, phaseOf(spec, [...inits, ...apps], view.over), view.over);
@@ -55,6 +56,23 @@ export function podStatus(view: PodStatusView): PodStatus {
     ...(inits.length === 0 ? {} : { initContainerStatuses: inits }),
     containerStatuses: apps,
     qosClass: stored.qosClass ?? qosClass(spec),
+  } as PodStatus;
+}
+
+/** It has failed before anything of it was there: the node does not take it, or somebody else gave it up. */
+function wasNeverTaken({ pod: { status }, containers, over, verdict }: PodStatusView): boolean {
+  const hasFailed = over && (verdict !== undefined || status?.phase === 'Failed');
+  return hasFailed && containers.runs.size === 0 && (status?.containerStatuses ?? []).length === 0;
+}
+
+/** Nothing is told of containers that nobody will make: by them, `kubectl get` would show a pod that is still being made. Conditions are as they were. */
+function rejected({ pod: { spec, status }, verdict, seenAt }: PodStatusView): PodStatus {
+  return {
+    phase: 'Failed',
+    ...(verdict === undefined ? reasonOf(status ?? {}) : { reason: verdict.reason, message: verdict.message }),
+    ...(status?.conditions === undefined ? {} : { conditions: status.conditions }),
+    startTime: status?.startTime ?? timeText(seenAt),
+    qosClass: status?.qosClass ?? qosClass(spec),
   } as PodStatus;
 }
 
