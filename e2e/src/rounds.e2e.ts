@@ -211,6 +211,8 @@ describe('rounds, from a task to its status', () => {
     const ready = async (): Promise<string | undefined> => ((await node()).status as { conditions: { type: string; status: string }[] }).conditions.find(({ type }) => type === 'Ready')?.status;
     const timer = setInterval(beat, 200);
     await eventually(async () => expect(await ready()).toBe('True'));
+    // A new node gets its range of pod addresses; after that nothing writes it.
+    await eventually(async () => expect((await node()).spec).toHaveProperty('podCIDRs'));
     const { metadata } = await plane.edit('nodes', 'node-1', (object) => (object.metadata.labels = { ...object.metadata.labels, zone: 'a' }));
     expect(metadata.labels).toEqual({ 'kubernetes.io/hostname': 'node-1', zone: 'a' });
     const { resourceVersion } = (await node()).metadata;
