@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -97,10 +97,10 @@ whenPackets(describe)('a proxy of Services', () => {
   });
 
   it('without privileges forwards in user space, says so, and what an administrator has to do', async () => {
-    chmodSync(folder, 0o777);
     const { path } = namespaces[0] as EmptyNamespace;
     const program = fileURLToPath(new URL('./testing/unprivileged-agent.ts', import.meta.url));
-    const agent = spawn('nsenter', [`--net=${path}`, '--', 'setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--bounding-set=-all', '--', process.execPath, '--disable-warning=ExperimentalWarning', program, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
+    // The same user without any capability: another one may not be able to read where this clone lies.
+    const agent = spawn('nsenter', [`--net=${path}`, '--', 'setpriv', '--inh-caps=-all', '--bounding-set=-all', '--', process.execPath, '--disable-warning=ExperimentalWarning', program, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
     const ended = once(agent, 'exit');
     const said: { by: string; problem?: string }[] = [];
     createInterface({ input: agent.stdout }).on('line', (line) => said.push(JSON.parse(line) as { by: string }));

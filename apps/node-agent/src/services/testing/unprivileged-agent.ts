@@ -2,7 +2,7 @@ import { ServiceProxy } from '../service-proxy.ts';
 import { machineNamespace } from '../network-namespace.ts';
 import { emptyState, endpoint, service, slice, slicesResource } from './objects.ts';
 
-/** What an agent does that is nobody in particular: forwards a Service until its input ends, and prints its status whenever that changes. */
+/** What an agent does that is allowed nothing in particular: forwards a Service until its input ends, and prints its status whenever that changes. */
 const [, , folder = ''] = process.argv;
 const state = emptyState({ ...emptyState().network!, serviceCidrs: ['10.96.0.0/16'] });
 state.apply('ADDED', 'services', service('web', { clusterIP: '10.96.0.1', ports: [{ port: 8_080, protocol: 'TCP', targetPort: 8_080 }] }));
