@@ -35,6 +35,7 @@ interface Report {
 const documents = [
   'api/v1', 'apis/apps/v1', 'apis/batch/v1', 'apis/coordination.k8s.io/v1', 'apis/metrics.k8s.io/v1beta1', 'apis/policy/v1', 'apis/scheduling.k8s.io/v1',
   'apis/roundsman.io/v1', 'apis/kdoctor.io/v1beta1', 'apis/system.kdoctor.io/v1beta1', 'apis/authorization.k8s.io/v1', 'apis/authentication.k8s.io/v1',
+  'apis/autoscaling/v1', 'apis/autoscaling/v2', 'apis/discovery.k8s.io/v1', 'apis/networking.k8s.io/v1', 'apis/storage.k8s.io/v1',
 ];
 /** One object of each kind that a person may write, so that more than 404s is met. */
 const objects = [
@@ -43,6 +44,11 @@ const objects = [
   { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'fuzz' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
   { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'fuzz' }, spec: { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } } } },
   { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'fuzz' }, spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } } },
+  { apiVersion: 'v1', kind: 'Service', metadata: { name: 'fuzz' }, spec: { ports: [{ port: 80 }] } },
+  { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'fuzz' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } } },
+  { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'fuzz' }, spec: { defaultBackend: { service: { name: 'fuzz', port: { number: 80 } } } } },
+  { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name: 'fuzz' }, spec: { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'fuzz' } } },
+  { apiVersion: 'roundsman.io/v1', kind: 'DNS', metadata: { name: 'fuzz' }, spec: { host: 'fuzz.example', paths: [{ path: '/', service: { name: 'fuzz', port: 80 } }] } },
   { apiVersion: 'roundsman.io/v1', kind: 'NetReach', metadata: { name: 'fuzz' }, spec: {} },
   { apiVersion: 'roundsman.io/v1', kind: 'AppHttpHealthy', metadata: { name: 'fuzz' }, spec: { target: { host: 'http://127.0.0.1:1' } } },
   { apiVersion: 'roundsman.io/v1', kind: 'NetDNS', metadata: { name: 'fuzz' }, spec: { target: { targetUser: { server: '127.0.0.1' } } } },

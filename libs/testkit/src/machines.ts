@@ -23,6 +23,8 @@ export interface TestMachine {
   heal(): Promise<void>;
   /** Of all packets that come in, so many are lost, percent; 0: none. */
   lose(percent: number): Promise<void>;
+  /** How many were since then. */
+  lost(): Promise<number>;
 }
 
 export interface TestMachines {
@@ -94,8 +96,9 @@ true`;
       lose: async (percent) => {
         await inside('nft', 'add', 'table', 'inet', 'loss');
         await inside('nft', 'delete', 'table', 'inet', 'loss');
-        if (percent > 0) await inside('nft', `table inet loss { chain in { type filter hook prerouting priority -400; iifname "eth0" numgen random mod 100 < ${percent} drop; }; }`);
+        if (percent > 0) await inside('nft', `table inet loss { chain in { type filter hook prerouting priority -400; iifname "eth0" numgen random mod 100 < ${percent} counter drop; }; }`);
       },
+      lost: async () => Number(/counter packets (\d+)/.exec(await inside('nft', 'list', 'table', 'inet', 'loss'))?.[1]),
     };
   };
   try {
