@@ -21,8 +21,8 @@ whenDocker(describe)('autoscaling in a small cluster', () => {
     mkdirSync(work);
     writeFileSync(burn, '');
     // Says its name, and burns processor time, as much as it may have, while the file is there.
-    const command = ['sh', '-c', 'mkdir /tmp/www; hostname > /tmp/www/index.html; httpd -p 8080 -h /tmp/www; while true; do [ -e /work/burn ] || sleep 0.2; done'];
-    const container = { name: 'main', image: 'busybox:1.35', command, resources: { requests: { cpu: '100m', memory: '8Mi' }, limits: { cpu: '200m' } }, volumeMounts: [{ name: 'work', mountPath: '/work' }] };
+    const command = ['sh', '-c', 'mkdir /tmp/www; hostname > /tmp/www/index.html; httpd -p 8080 -h /tmp/www; while true; do [ -e /share/burn ] || sleep 0.2; done'];
+    const container = { name: 'main', image: 'busybox:1.35', command, resources: { requests: { cpu: '100m', memory: '8Mi' }, limits: { cpu: '200m' } }, volumeMounts: [{ name: 'work', mountPath: '/share' }] };
     await cluster.apply({
       apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'load' },
       spec: { replicas: 1, selector: { matchLabels: { app: 'load' } }, template: { metadata: { labels: { app: 'load' } }, spec: { terminationGracePeriodSeconds: 0, volumes: [{ name: 'work', hostPath: { path: work, type: 'Directory' } }], containers: [container] } } },
