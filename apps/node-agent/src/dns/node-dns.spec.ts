@@ -247,7 +247,8 @@ describe('DNS of a node', () => {
       let returned: Answered | undefined;
       await start({ upstreams: [`127.0.0.1:${relay.port}`] });
       expect((await ask(at, 'www.example.com')).rcode).toBe('SERVFAIL');
-      expect(returned?.rcode).toBe('SERVFAIL');
+      // Its own answer goes another way than the one before it.
+      await eventually(() => expect(returned?.rcode).toBe('SERVFAIL'));
       expect(relay.asked).toHaveLength(1);
     });
 
