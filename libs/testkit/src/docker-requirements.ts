@@ -29,12 +29,16 @@ export function dockerUnavailable(): string | undefined {
   return undefined;
 }
 
+type Suites = { (name: string, body: () => void): void; skip: (name: string, body: () => void) => void };
+
+/** For suites that need Docker: `whenDocker(describe)('name', () => …)`. */
+export const whenDocker = <Describe extends Suites>(describe: Describe): ((name: string, body: () => void) => void) => unlessLacking(dockerUnavailable(), describe);
+
 /**
- * For suites that need Docker: `whenDocker(describe)('name', () => …)`. Where Docker cannot be had the suite is skipped and its name says why;
- * under CI=true it runs all the same, and fails with the reason.
+ * For suites that need what not every machine has; `reason`: why this one cannot run them, undefined when it can. Then the suite is skipped and its
+ * name says why; under CI=true it runs all the same, and fails with the reason.
  */
-export function whenDocker<Describe extends { (name: string, body: () => void): void; skip: (name: string, body: () => void) => void }>(describe: Describe): (name: string, body: () => void) => void {
-  const reason = dockerUnavailable();
+export function unlessLacking<Describe extends Suites>(reason: string | undefined, describe: Describe): (name: string, body: () => void) => void {
   if (reason === undefined || process.env['CI'] === 'true') return describe;
   return (name, body) => describe.skip(`${name} [skipped: ${reason}]`, body);
 }

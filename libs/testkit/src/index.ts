@@ -1,5 +1,5 @@
 export { startDocker, type DockerOptions, type TestDocker } from './docker.ts';
-export { dockerUnavailable, whenDocker } from './docker-requirements.ts';
+export { dockerUnavailable, unlessLacking, whenDocker } from './docker-requirements.ts';
 export { eventually } from './eventually.ts';
 export { busyboxImages, testImages, type TestImage } from './images.ts';
 export { startMachines, type TestMachine, type TestMachines } from './machines.ts';

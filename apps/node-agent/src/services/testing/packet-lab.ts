@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { unlessLacking } from '@roundsman/testkit';
 import { environment } from '../network-namespace.ts';
 import type { PeerOrder } from './peer.ts';
 
@@ -13,12 +14,8 @@ export function packetsUnavailable(): string | undefined {
   return missing.length === 0 ? undefined : `not installed: ${missing.join(', ')} (Debian: apt-get install nftables iproute2 util-linux)`;
 }
 
-/** For suites that send packets: skipped, with the reason in their name, where that is impossible; under CI=true they run all the same, and fail with the reason. */
-export function whenPackets<Describe extends { (name: string, body: () => void): void; skip: (name: string, body: () => void) => void }>(describe: Describe): (name: string, body: () => void) => void {
-  const reason = packetsUnavailable();
-  if (reason === undefined || process.env['CI'] === 'true') return describe;
-  return (name, body) => describe.skip(`${name} [skipped: ${reason}]`, body);
-}
+/** For suites that send packets. */
+export const whenPackets = (describe: Parameters<typeof unlessLacking>[1]): ReturnType<typeof unlessLacking> => unlessLacking(packetsUnavailable(), describe);
 
 const sh = (script: string): string => execFileSync('sh', ['-ec', script], { encoding: 'utf8', env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
 
