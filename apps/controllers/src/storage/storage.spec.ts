@@ -77,6 +77,7 @@ describe('volumes that are there', () => {
 
   it('stay while a claim has them, and the claim while a pod has it', async () => {
     await volume('used');
+    await cluster.until(async () => expect(await phaseOf('used')).toBe('Available'));
     await claim('busy');
     await cluster.until(async () => expect(await stateOf('busy')).toEqual(['Bound', 'used']));
     await user('reader', 'busy');
@@ -102,6 +103,8 @@ describe('volumes that are there', () => {
 
   it('are missed when somebody takes them away', async () => {
     await volume('gone');
+    // Seen before the claim comes: else the claim rightly looks for a class first, and says that there is none.
+    await cluster.until(async () => expect(await phaseOf('gone')).toBe('Available'));
     const made = await claim('left');
     await cluster.until(async () => expect(await stateOf('left')).toEqual(['Bound', 'gone']));
     await cluster.delete(volumes, 'gone');
