@@ -99,4 +99,6 @@ export const nodeNetworkAnnotations = {
   dns: 'roundsman.io/dns-endpoint',
   /** `http=10.0.0.1:10080,https=10.0.0.1:10443`: the ingress proxy on this node's machine, on the one node that keeps it. */
   ingress: 'roundsman.io/ingress-endpoint',
+  /** `10.0.0.1:4222`: NATS on this node's machine, for runners in pods; said by the one agent on whose machine it is. */
+  nats: 'roundsman.io/nats-endpoint',
 } as const;

@@ -5,6 +5,8 @@ export * from './cluster-network.ts';
 export { defaultIngressClass, ingressController, isServedIngress, legacyIngressClassAnnotation, stripPrefixAnnotation } from './ingress-class.ts';
 export * from './kinds/task.ts';
 export * from './kinds/spec.ts';
+export * from './kinds/runtime/schema.ts';
+export * from './runtimes.ts';
 export { builtInNamespaces } from './kinds/namespace.ts';
 export type { Pod } from './kinds/pod/schema.ts';
 export type { PodSpec, PodSpecInput } from './kinds/pod/spec.ts';

@@ -29,6 +29,7 @@ import { report } from './kinds/report.ts';
 import { round } from './kinds/round.ts';
 import { roundReport } from './kinds/roundreport.ts';
 import { runner } from './kinds/runner.ts';
+import { runtime } from './kinds/runtime.ts';
 import { secret } from './kinds/secret.ts';
 import { service } from './kinds/service.ts';
 import { serviceAccount } from './kinds/serviceaccount.ts';
@@ -37,7 +38,7 @@ import { storageClass } from './kinds/storageclass.ts';
 
 /** Every kind of the product. A new kind is its file and one line here. */
 export const kinds: readonly Kind[] = [
-  netReach, appHttpHealthy, netDns, round, runner, report, roundReport,
+  netReach, appHttpHealthy, netDns, round, runner, runtime, report, roundReport,
   namespace, node, pod, configMap, secret, serviceAccount, event,
   deployment, replicaSet, statefulSet, daemonSet, controllerRevision,
   service, endpoints, endpointSlice, ingress, ingressClass, dns,

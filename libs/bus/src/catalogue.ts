@@ -184,6 +184,8 @@ export const messages = {
       runner: z.string(),
       node: z.string(),
       runtime: z.string(),
+      /** `namespace/name` of the pod it runs in. */
+      pod: z.string().optional(),
       instance: z.string(),
       sentAt: z.iso.datetime(),
       version: z.string(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conditionSchema, type KubeObject } from '../meta.ts';
 import { verdictStateSchema } from '../round/verdict.ts';
 import type { TaskKind } from '../round/work.ts';
+import { runtimePathsSchema } from './runtime/schema.ts';
 
 export const roundStates = ['notstarted', 'ongoing', 'succeed', 'fail', 'canceled'] as const;
 
@@ -21,7 +22,7 @@ export const roundRecordSchema = z.object({
 });
 export type RoundRecord = z.infer<typeof roundRecordSchema>;
 
-/** Status of every task kind. Condition types: Scheduled, Progressing, Complete, Healthy, Suspended. */
+/** Status of every task kind. Condition types: Scheduled, RuntimeReady, TargetsFound, Progressing, Complete, Healthy, Suspended. */
 export const taskStatusSchema = z.object({
   observedGeneration: z.number().int().optional().describe('Generation of the task that this status is about'),
   expectedRound: z.number().int().optional().describe('Rounds this task will run; -1 for ever'),
@@ -33,7 +34,7 @@ export const taskStatusSchema = z.object({
   handledRunNow: z.string().optional().describe('Value of the run-now annotation that has been acted on'),
   handledCancel: z.string().optional().describe('Value of the cancel annotation that has been acted on'),
   history: z.array(roundRecordSchema).optional().describe('The last rounds, newest first'),
-  conditions: z.array(conditionSchema).optional().describe('Scheduled, Progressing, Complete, Healthy and Suspended, each with its reason'),
+  conditions: z.array(conditionSchema).optional().describe('Scheduled, Progressing, Complete, Healthy, Suspended and those of its runtime and targets, each with its reason'),
   resource: z
     .object({
       runtimeName: z.string().describe('Name of the workload that carries the task'),
@@ -44,6 +45,8 @@ export const taskStatusSchema = z.object({
     })
     .optional()
     .describe('What carries the task'),
+  /** NetDNS with targetDns: its servers are found by the controllers, and asked by the next round. */
+  dnsServers: z.array(z.object({ service: z.string().describe('Namespace and name of the Service'), address: z.string().describe('Its cluster address'), port: z.number().int() })).optional().describe('DNS servers that targetDns stands for'),
 });
 export type TaskStatus = z.infer<typeof taskStatusSchema>;
 
@@ -56,10 +59,26 @@ export const roundSpecSchema = z.object({
   /** The task's spec as it was when the round was made. */
   taskSpec: z.record(z.string(), z.unknown()),
   /** Who must report; a runner that was not ready is listed with the reason and recorded as missing. */
-  runners: z.array(z.object({ runner: z.string(), node: z.string(), notReady: z.string().optional() })),
+  runners: z.array(
+    z.object({
+      runner: z.string(),
+      node: z.string(),
+      notReady: z.string().optional(),
+      /** Pod it runs in, for people. */
+      pod: z.string().optional(),
+      /** Addresses of its interfaces besides the first (Multus). */
+      interfaces: z.array(z.object({ name: z.string(), family: z.enum(['v4', 'v6']), address: z.string() })).optional(),
+    }),
+  ),
+  /** The runtime that carries the round. */
+  runtime: z.string().optional(),
+  /** How its runners can be reached but by their own addresses, as it was when the round was made. */
+  paths: runtimePathsSchema.optional(),
+  /** NetDNS with targetDns: whom it asks. */
+  dnsServers: z.array(z.object({ service: z.string(), address: z.string(), port: z.number().int() })).optional(),
   /** `schedule`, `run-now`, or `missed`: its time passed while nothing could run it; recorded, never sent. */
   trigger: z.enum(['schedule', 'run-now', 'missed']),
-  /** Parts of the task this cluster cannot test yet, in words; named in the report. */
+  /** Parts of the task that cannot be tested in this round, in words; named in the report, which is incomplete by them. */
   notTested: z.array(z.string()).optional(),
   /** Set when the round must end early. */
   cancel: z.boolean().optional(),
@@ -80,7 +99,10 @@ export type Round = KubeObject<RoundSpec, RoundStatus>;
 /** A probe-runner, kept by the runner registry from its heartbeats. */
 export const runnerStatusSchema = z.object({
   node: z.string(),
+  /** Name of its Runtime. */
   runtime: z.string(),
+  /** Its pod, `namespace/name`; absent for a process that an agent keeps. */
+  pod: z.string().optional(),
   instance: z.string(),
   version: z.string(),
   ready: z.boolean(),
