@@ -1,4 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { openCluster, type Cluster } from '@roundsman/cluster';
 import { Controller, EventRecorder, Replica } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
 import { acquireLeadership, openStore, type Store } from '@roundsman/store';
@@ -81,6 +82,8 @@ const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   dnses,
 ];
 
+const clusterCheck = 'controllers/cluster';
+
 /** All reconcile loops. Every instance keeps the caches; only the leader writes. Nothing that matters is only in memory. */
 export class Controllers implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #context: ServiceContext<Settings>;
@@ -88,6 +91,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
   readonly #replica: Replica;
   readonly #caches: Caches;
   readonly #metrics: ControllersMetrics;
+  #cluster: Cluster | undefined;
 
   constructor(context: ServiceContext<Settings>) {
     const { bus, log, databaseUrl, metrics, health } = context;
@@ -108,11 +112,18 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    const { config, health, log } = this.#context;
+    if (config.kubeconfig !== '') {
+      const cluster = (this.#cluster = await openCluster({ kubeconfig: config.kubeconfig, userAgent: 'roundsman-controllers', log }));
+      health.add({ name: clusterCheck, problem: () => cluster.problem() });
+    }
     await this.#replica.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.#replica.stop();
+    this.#cluster?.close();
+    this.#context.health.remove(clusterCheck);
   }
 
   async #lead(onEnd: (end: () => unknown) => void, over: AbortSignal): Promise<void> {
@@ -124,7 +135,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
     const recorder = new EventRecorder({ bus, user, read: (resource, namespace, name) => caches.stored(resource, namespace, name), log });
     // Events that were told before the end are still written.
     onEnd(() => recorder.flushed());
-    const deps: Deps = { caches, objects, recorder, bus, settings, log };
+    const deps: Deps = { caches, objects, recorder, bus, cluster: this.#cluster, settings, log };
     const all: Controller[] = [];
     // Nothing works before all of it is in place: a beginning that fails half-way is undone, and another instance may lead.
     onEnd(() => Promise.all(all.map((controller) => controller.stop())));

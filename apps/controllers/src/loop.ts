@@ -1,5 +1,6 @@
 import type { KubeObject } from '@roundsman/api';
 import type { Bus } from '@roundsman/bus';
+import type { Cluster } from '@roundsman/cluster';
 import type { EventRecorder, Informer, Reconcile, Seen } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
@@ -12,6 +13,8 @@ export interface Deps {
   readonly objects: Objects;
   readonly recorder: EventRecorder;
   readonly bus: Bus;
+  /** The Kubernetes API in which task runtimes are made; undefined: none are. What a loop follows in it ends with its term. */
+  readonly cluster: Cluster | undefined;
   readonly settings: Settings;
   readonly log: Logger;
 }

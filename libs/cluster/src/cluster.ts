@@ -30,8 +30,10 @@ export interface Followed<T extends KubeObject> {
  * A Kubernetes API: the small cluster's own gateway or any other. Errors of the server are `ClusterError`s; one that cannot be reached is an ordinary error.
  */
 export interface Cluster {
-  /** For messages: the URL of the server. */
+  /** For messages: the URL of the server; where the kubeconfig is, as long as that cannot be read. */
   readonly server: string;
+  /** For health: why it could not be spoken to when that was last tried, in words. */
+  problem(): string | undefined;
   /** Makes or changes an object so that it is as said, by server-side apply as field manager `roundsman`; conflicts are taken over. Answers it as it is then. */
   apply<T extends KubeObject>(object: Partial<T> & Pick<KubeObject, 'apiVersion' | 'kind'> & { metadata: { name: string; namespace?: string } }): Promise<T>;
   get<T extends KubeObject>(resource: ClusterResource, namespace: string | undefined, name: string): Promise<T | undefined>;

@@ -1,1 +1,3 @@
 export { ClusterError, type Change, type Cluster, type ClusterResource, type Followed } from './cluster.ts';
+export { openCluster, type ClusterOptions } from './open-cluster.ts';
+export { resources } from './resources.ts';
