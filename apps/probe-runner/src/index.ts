@@ -48,3 +48,5 @@ export const service: ServiceDefinition<RunnerConfig> = {
 export const runnerEntry: string = fileURLToPath(builtFile('main'));
 /** Node flags for a runner process: it idles most of its life beside others, and gives back what a round took (the pool would keep 15 MiB). */
 export const runnerNodeFlags: readonly string[] = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1', '--no-memory-pool'];
+/** Programs of this app, as files of its `dist` without ending: what the image holds (deploy/images); whatever is started by its file name must be here. */
+export const runnerPrograms: readonly string[] = ['main', 'round/worker', 'echo/certificate-maker'];
