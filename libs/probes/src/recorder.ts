@@ -88,6 +88,7 @@ export class Recorder {
       address: describe.address,
       method: describe.method,
       ...(target.node === undefined ? {} : { targetNode: target.node }),
+      ...(target.interface === undefined ? {} : { interface: target.interface }),
       ...(family === undefined ? {} : { family }),
       startedAt: new Date(this.#epoch + startedAt).toISOString(),
       endedAt: new Date(this.#epoch + performance.now()).toISOString(),

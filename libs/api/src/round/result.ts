@@ -51,6 +51,7 @@ export const targetResultSchema = z.object({
   address: z.string(),
   method: z.string(),
   targetNode: z.string().optional(),
+  interface: z.string().optional(),
   family: z.enum(['v4', 'v6']).optional(),
   startedAt: z.iso.datetime(),
   endedAt: z.iso.datetime(),

@@ -29,6 +29,8 @@ const targetBase = {
   layer: z.enum(layers),
   /** The node the target lives on, when it lives on one of ours: makes the node x node matrix. */
   node: z.string().optional(),
+  /** Layer `endpoint`: the interface of its pod that is addressed, when it is not the first (Multus). */
+  interface: z.string().optional(),
   /** What is addressed by a name is resolved in this family only. */
   family: z.enum(['v4', 'v6']).optional(),
 };
