@@ -29,7 +29,7 @@ export function targetsOf(ref: TaskRef, round: number, spec: unknown, self: stri
 
 /** What the task asks for and this cluster cannot test yet, in words for the report. */
 export function notTestedOf(ref: TaskRef, spec: unknown, peers: readonly Peer[]): string[] {
-  const words = unsupportedParts(ref.kind, spec as Record<string, unknown>).map(({ field, why }) => `${field}: ${why}`);
+  const words = unsupportedParts(ref.kind, spec as Record<string, unknown>, { workloads: false }).map(({ field, why }) => `${field}: ${why}`);
   if (ref.kind !== 'NetReach') return words;
   const { target } = spec as NetReachSpec;
   const lacks = (family: 'v4' | 'v6'): boolean => peers.length > 0 && !peers.some((peer) => addressOf(peer, family) !== undefined);

@@ -7,6 +7,7 @@ import { bodyRules, tlsRules } from '../rules/references.ts';
 import { findings } from '../rules/causes.ts';
 import { scheduleRules } from '../rules/schedule.ts';
 import { unsupportedRules } from '../rules/unsupported.ts';
+import { completeTask } from './agent-spec.ts';
 import { objectOf } from './object.ts';
 import { appHttpHealthySpecSchema } from './spec.ts';
 import { taskStatusSchema } from './task.ts';
@@ -25,6 +26,7 @@ export const appHttpHealthy: Kind = {
   namespaced: true,
   maxNameLength: 63,
   schema,
+  complete: completeTask,
   hasStatus: true,
   columns: taskColumns,
   fieldSelectors: [],

@@ -11,6 +11,7 @@ import type { Findings } from '../rules/causes.ts';
 import { findings } from '../rules/causes.ts';
 import { scheduleRules } from '../rules/schedule.ts';
 import { unsupportedRules } from '../rules/unsupported.ts';
+import { completeTask } from './agent-spec.ts';
 import { objectOf } from './object.ts';
 import { netDnsSpecSchema } from './spec.ts';
 import { taskStatusSchema } from './task.ts';
@@ -52,6 +53,7 @@ export const netDns: Kind = {
   namespaced: true,
   maxNameLength: 63,
   schema,
+  complete: completeTask,
   hasStatus: true,
   columns: taskColumns,
   fieldSelectors: [],

@@ -8,6 +8,7 @@ import type { RunnerStatus } from './task.ts';
 import { findings } from '../rules/causes.ts';
 import { scheduleRules } from '../rules/schedule.ts';
 import { unsupportedRules } from '../rules/unsupported.ts';
+import { completeTask } from './agent-spec.ts';
 import { objectOf } from './object.ts';
 import { netReachSpecSchema } from './spec.ts';
 import { taskStatusSchema } from './task.ts';
@@ -37,6 +38,7 @@ export const netReach: Kind = {
   namespaced: true,
   maxNameLength: 63,
   schema,
+  complete: completeTask,
   hasStatus: true,
   columns: taskColumns,
   fieldSelectors: [],

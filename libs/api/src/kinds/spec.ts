@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordTypes } from '../round/work.ts';
 import { bounds } from '../schedule.ts';
+import { agentSpecSchema } from './agent-spec.ts';
 
 /** When to run. kdoctor's two forms in `schedule`, or seconds in `intervalSeconds` and `startAfterSeconds`; none of them: one round, now. */
 export const scheduleSchema = z
@@ -114,20 +115,6 @@ export const dnsTargetSpecSchema = z
     enableLatencyMetric,
   })
   .describe('The DNS server that every runner asks');
-
-/** A workload of the task's own; accepted through the kdoctor view with a warning until task runtimes exist. */
-export const agentSpecSchema = z
-  .looseObject({
-    kind: z.enum(['Deployment', 'DaemonSet']).default('DaemonSet').describe('Workload to make'),
-    deploymentReplicas: z.number().int().nonnegative().max(100_000).optional().describe('Pods of a Deployment'),
-    hostNetwork: z.boolean().optional().describe('Run in the network of the node'),
-    annotation: z.record(z.string(), z.string()).optional().describe('Annotations of the workload, its pods and services'),
-    terminationGracePeriodMinutes: z.number().int().nonnegative().max(bounds.scheduleMinutes).optional().describe('Minutes from the end of the task to the removal of the workload'),
-    affinity: z.looseObject({}).optional().describe('Affinity of the pods, as in Kubernetes'),
-    env: z.array(z.looseObject({ name: z.string().describe('Name of the variable') })).optional().describe('Environment of the containers, as in Kubernetes'),
-    resources: z.looseObject({}).optional().describe('Resources of the containers, as in Kubernetes'),
-  })
-  .describe('Gives the task a workload of its own. Without it the default runners execute it');
 
 const taskSpec = {
   agentSpec: agentSpecSchema.optional(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { objectOf } from '../kinds/object.ts';
-import { agentSpecSchema, httpMethods } from '../kinds/spec.ts';
+import { agentSpecSchema } from '../kinds/agent-spec.ts';
+import { httpMethods } from '../kinds/spec.ts';
 import { bounds } from '../schedule.ts';
 
 /** `kdoctor.io/v1beta1` as its manifests are written: its fields, and its defaults where they can work. */
