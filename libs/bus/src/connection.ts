@@ -15,6 +15,11 @@ export interface ConnectOptions {
   readonly identity: string;
   /** nkey seed of the identity; left out where the server asks for none. */
   readonly seed?: string;
+  /**
+   * Of who has no nkey: the server asks whoever answers log-ins. The answer depends on what changes and on whether anybody is there to answer:
+   * a refused log-in is told and tried again, for ever, also after the connection was there.
+   */
+  readonly login?: { readonly user: string; readonly password: string };
   /** PEM of the authority behind the server's certificate: the connection is TLS from its first byte, or it is not made. Absent: plain. */
   readonly ca?: string;
   readonly log?: BusLog;
@@ -30,6 +35,40 @@ const violationsKept = 20;
 
 /** Every inbox of an identity starts here, so that nobody else may read its replies. */
 export const inboxPrefixOf = (identity: string): string => `_INBOX_${encodeToken(identity)}`;
+
+/** Resolves when the server is there and lets the identity in, however long it takes; rejects when it refuses it. */
+const connected = ({ servers, identity, ca, seed, login }: ConnectOptions): Promise<NatsConnection> =>
+  connect({
+    servers,
+    name: `${identity}@${hostname()}/${process.pid}`,
+    inboxPrefix: inboxPrefixOf(identity),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    pingInterval: 20_000,
+    maxPingOut: 2,
+    noAsyncTraces: true,
+    // Handshake first: nobody between can talk us out of TLS. Without an authority plain, also where the server offers TLS.
+    tls: ca === undefined ? null : { ca, handshakeFirst: true },
+    ...(seed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) }),
+    // The server waits for whoever answers log-ins longer than this: when it asked while nobody was there, it is asked anew soon.
+    ...(login === undefined ? { waitOnFirstConnect: true } : { user: login.user, pass: login.password, ignoreAuthErrorAbort: true, timeout: 5_000 }),
+  });
+
+/** Resolves when the server lets in whoever has no nkey; what it does not is told once, and tried again. */
+async function letIn(options: ConnectOptions, log: BusLog): Promise<NatsConnection> {
+  let told: string | undefined;
+  for (;;) {
+    try {
+      return await connected(options);
+    } catch (error) {
+      const why = messageOf(error);
+      if (why !== told) log.warn({ identity: options.identity, servers: options.servers, error: why }, 'not connected to NATS yet');
+      told = why;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250 + Math.random() * 250));
+  }
+}
 
 /**
  * One NATS connection with what the client lacks: bounded buffering, violations as state, calls in flight that fail
@@ -68,24 +107,10 @@ export class Connection {
     });
   }
 
-  /** Waits for the server as long as it takes; throws when it refuses the identity or is too old. */
+  /** Waits for the server as long as it takes; throws when it refuses the nkey of the identity or is too old. */
   static async open(options: ConnectOptions): Promise<Connection> {
     const { identity, log = silent } = options;
-    const nats = await connect({
-      servers: options.servers,
-      name: `${identity}@${hostname()}/${process.pid}`,
-      inboxPrefix: inboxPrefixOf(identity),
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 250,
-      reconnectJitter: 250,
-      pingInterval: 20_000,
-      maxPingOut: 2,
-      waitOnFirstConnect: true,
-      noAsyncTraces: true,
-      // Handshake first: nobody between can talk us out of TLS. Without an authority plain, also where the server offers TLS.
-      tls: options.ca === undefined ? null : { ca: options.ca, handshakeFirst: true },
-      ...(options.seed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)) }),
-    }).catch((error: unknown) => {
+    const nats = await (options.login === undefined ? connected(options) : letIn(options, log)).catch((error: unknown) => {
       throw new Error(`NATS at ${String(options.servers)} refused ${identity}: ${messageOf(error)}`, { cause: error });
     });
     const version = nats.info?.version ?? '0';

@@ -27,6 +27,8 @@ export interface Duties {
   readonly managesWork?: boolean;
   /** Ends of pipes (pipe.ts): a node's agent answers those of its own node, the gateway opens those of any. */
   readonly pipes?: { readonly opens: true } | { readonly answersOf: string };
+  /** Says whom the server lets in that has no nkey (answerLogins). */
+  readonly answersLogins?: boolean;
   /** A person: reads along (all but requests) and reads every stream. */
   readonly operates?: boolean;
 }
@@ -55,7 +57,7 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     managesStreams: true,
     managesWork: true,
   }),
-  controllers: () => ({ requests: [write, nodeStats], subscribes: [...watches, nodeBeat, runnerBeat] }),
+  controllers: () => ({ requests: [write, nodeStats], subscribes: [...watches, nodeBeat, runnerBeat], answersLogins: true }),
   reporter: () => ({
     requests: [write],
     subscribes: [...watches, runnerBeat],

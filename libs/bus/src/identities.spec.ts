@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { agentIdentity, createCredential, loadIdentities, loadSeed, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity } from './index.ts';
+import { agentIdentity, createCredential, createIssuer, loadIdentities, loadSeed, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity } from './index.ts';
 
 let directory: string;
 beforeAll(async () => {
@@ -29,6 +29,14 @@ describe('identities', () => {
     const file = join(directory, 'broken.nk');
     await writeFile(file, 'SUNOTASEED');
     await expect(loadSeed(file)).rejects.toThrow(`${file} holds no nkey seed`);
+  });
+
+  it('have an issuer for those without an nkey, whose seed is read like theirs', async () => {
+    const issuer = createIssuer();
+    const file = join(directory, 'issuer.nk');
+    await writeFile(file, `${issuer.seed}\n`);
+    expect(await loadSeed(file)).toEqual(issuer);
+    expect(issuer).toEqual({ seed: expect.stringMatching(/^SA[A-Z2-7]{56}$/), publicKey: expect.stringMatching(/^A[A-Z2-7]{55}$/) });
   });
 
   it('are refused for names that could not stand in a subject', () => {

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createUser, fromSeed } from '@nats-io/nkeys';
+import { createAccount, createUser, fromSeed } from '@nats-io/nkeys';
 import { z } from 'zod';
 import { encodeToken } from './subject.ts';
 
@@ -34,6 +34,12 @@ export function createCredential(identity: Identity): Credential {
   encodeToken(identity.name);
   const user = createUser();
   return { ...identity, seed: new TextDecoder().decode(user.getSeed()), publicKey: user.getPublicKey() };
+}
+
+/** A new account nkey: `renderServerConfig` is given its public key, whoever answers log-ins (`answerLogins`) its seed, a secret that lets in anybody. */
+export function createIssuer(): { seed: string; publicKey: string } {
+  const issuer = createAccount();
+  return { seed: new TextDecoder().decode(issuer.getSeed()), publicKey: issuer.getPublicKey() };
 }
 
 const indexSchema = z.array(z.object({ name: z.string(), role: z.enum(roles), node: z.string().optional(), runner: z.string().optional() }));

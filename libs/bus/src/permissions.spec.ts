@@ -92,6 +92,7 @@ _INBOX_ingress-n_1.x                           -      -       -         -       
 $SRV.PING                                      s      -       s         -           s        p        s     -      -
 $SRV.INFO.intake                               s      -       -         -           -        p        -     -      -
 $SRV.STATS.intake.id                           s      -       -         -           -        p        -     -      -
+$SYS.REQ.USER.AUTH                             -      -       -         s           -        -        -     -      -
 $SYS.REQ.SERVER.PING                           -      -       -         -           -        -        -     -      -
 $JS.API.STREAM.CREATE.WORK                     -      -       p         -           p        -        -     -      -
 $JS.API.STREAM.CREATE.OTHER                    -      -       -         -           -        -        -     -      -

@@ -4,6 +4,7 @@ import { inboxPrefixOf } from './connection.ts';
 import { dutiesOf } from './duties.ts';
 import type { Duties } from './duties.ts';
 import type { Identity } from './identities.ts';
+import { loginSubject } from './logins/subject.ts';
 import { encodeToken, filterOf } from './subject.ts';
 
 /** Subjects an identity may publish to and subscribe to; everything else the server refuses. */
@@ -37,13 +38,14 @@ export function permissionsOf(identity: Identity): Permissions {
     maySubscribe(...filters(duties.serves));
     for (const verb of ['PING', 'INFO', 'STATS']) maySubscribe(`$SRV.${verb}`, `$SRV.${verb}.${identity.role}`, `$SRV.${verb}.${identity.role}.*`);
   }
+  if (duties.answersLogins === true) maySubscribe(loginSubject);
   piping(duties, mayPublish, maySubscribe);
   consumption(duties, mayPublish);
   management(duties, mayPublish);
   if (duties.operates === true) operation(mayPublish, maySubscribe);
   // Requests and streams to pods may hold secrets; and who joins a group takes messages away from the service.
   const denySubscribe = duties.operates === true ? [`${prefix}.svc.>`, `${prefix}.node.*.pipe`, `${prefix}.pipe.>`, `${prefix}.> *`] : [];
-  return { publish: [...publish].sort(), subscribe: [...subscribe].sort(), denySubscribe, responds: duties.serves !== undefined };
+  return { publish: [...publish].sort(), subscribe: [...subscribe].sort(), denySubscribe, responds: duties.serves !== undefined || duties.answersLogins === true };
 }
 
 function piping({ pipes }: Duties, mayPublish: Sink, maySubscribe: Sink): void {

@@ -11,10 +11,15 @@ export interface ServerConfig {
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** Only their public keys are written: the file holds no secret. */
   readonly identities: readonly Omit<Credential, 'seed'>[];
+  /** Public key of `createIssuer`: who has no nkey is let in by whoever answers with its seed (`answerLogins`). Absent: nobody else is let in. */
+  readonly issuer?: string;
 }
 
+/** The account of everybody but the server itself. */
+export const account = 'ROUNDSMAN';
+
 /** Text of a nats.conf: one account, one nkey user per identity with its permissions, every message on disk before its ack. */
-export function renderServerConfig({ host, port, storeDir, httpPort, tls, identities }: ServerConfig): string {
+export function renderServerConfig({ host, port, storeDir, httpPort, tls, identities, issuer }: ServerConfig): string {
   // JSON is valid NATS configuration, quoting included.
   const users = identities.map((identity) => {
     const { publish, subscribe, denySubscribe, responds } = permissionsOf(identity);
@@ -37,7 +42,9 @@ allow_non_tls: true
 `}server_name: roundsman
 max_payload: 4MB
 # A client on a starved machine takes longer than the usual two seconds to answer, and a refused log-in is final.
-authorization { timeout: 15 }
+authorization {
+  timeout: 15
+${issuer === undefined ? '' : callout(issuer, identities)}}
 jetstream {
   store_dir: ${JSON.stringify(storeDir)}
   sync_interval: always
@@ -45,7 +52,7 @@ jetstream {
   max_file_store: 4GB
 }
 accounts {
-  ROUNDSMAN {
+${issuer === undefined ? '' : `  ${askedFor} {}\n`}  ${account} {
     jetstream: enabled
     users: [
 ${users.join('\n')}
@@ -53,4 +60,18 @@ ${users.join('\n')}
   }
 }
 `;
+}
+
+/** Of this account nobody is. */
+const askedFor = 'ASKED';
+
+/**
+ * The server asks about every client that has no nkey, and, without `allowed_accounts`, also about those that have one; with it, only about those of
+ * accounts in that list: an account that has none keeps all nkeys out of it, whether or not somebody answers. `auth_users` may not be empty, and none
+ * of this may change while the server runs (a reload that would change it is refused): it does not depend on which agents there are.
+ */
+function callout(issuer: string, identities: ServerConfig['identities']): string {
+  const answering = identities.filter(({ role }) => role === 'controllers').map(({ publicKey }) => publicKey);
+  if (answering.length === 0) throw new Error('an issuer of log-ins is given, and no identity that may answer them (controllers)');
+  return `  auth_callout ${JSON.stringify({ issuer, account, auth_users: answering, allowed_accounts: [askedFor] })}\n`;
 }

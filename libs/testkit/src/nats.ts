@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { connectBus, createCredential, renderServerConfig } from '@roundsman/bus';
+import { connectBus, createCredential, createIssuer, renderServerConfig } from '@roundsman/bus';
 import type { Bus, BusLog, Identity } from '@roundsman/bus';
 import { natsServer } from './nats-binary.ts';
 import { freePort } from './ports.ts';
@@ -10,6 +10,8 @@ import { ServerProcess, temporaryDirectory } from './server-process.ts';
 export interface NatsOptions {
   /** The product's own configuration for these: their permissions hold. Default: JetStream without authorization. */
   readonly identities?: readonly Identity[];
+  /** With `identities`, of whom one is the controllers: clients without an nkey are let in by whoever answers with `issuerSeed`. */
+  readonly issuer?: boolean;
   /** Another configuration; `port` and `storeDir` are chosen here. */
   readonly config?: (at: { port: number; storeDir: string }) => string;
   /** Address it listens on; default 127.0.0.1. */
@@ -23,6 +25,8 @@ export interface TestNats {
   readonly port: number;
   /** nkey seed of one of `identities`. */
   seed(identity: string): string;
+  /** Of a server with `issuer`. */
+  readonly issuerSeed: string;
   /** A bus of this identity; closed by `stop`. Of any name where there are no `identities`. */
   connect(identity: string, options?: { log?: BusLog; onFatal?: (error: Error) => void }): Promise<Bus>;
   /** Ends the server as a crash would; `restart` brings it back on the same port with the same store. */
@@ -63,10 +67,11 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
   const logFile = join(directory, 'server.log');
   const configFile = join(directory, 'nats.conf');
   const buses: Bus[] = [];
+  const issuer = createIssuer();
   let credentials = options.identities?.map(createCredential);
   const configure = (at: { port: number; storeDir: string }): string => {
     if (options.config !== undefined) return options.config(at);
-    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: options.host ?? '127.0.0.1', ...at, identities: credentials });
+    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: options.host ?? '127.0.0.1', ...at, identities: credentials, ...(options.issuer === true ? { issuer: issuer.publicKey } : {}) });
   };
   const seedOf = (identity: string): string => {
     const seed = credentials?.find(({ name }) => name === identity)?.seed;
@@ -104,6 +109,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
     url,
     port,
     seed: seedOf,
+    issuerSeed: issuer.seed,
     connect: async (identity, more = {}) => {
       const bus = await connectBus({ servers: url, identity, ...(credentials === undefined ? {} : { seed: seedOf(identity) }), ...more });
       buses.push(bus);
