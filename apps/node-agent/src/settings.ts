@@ -34,6 +34,7 @@ export const settingsSchema = z.object({
   denyEndpoints: z.string().default('').describe('address:port pairs that are no targets: the product’s own'),
   allow: z.string().default('').describe('Ranges, addresses or address:port that are targets all the same'),
   docker: z.string().default('').describe('Socket of the Docker daemon that pods run on; without it this node runs none'),
+  imageArchives: z.string().default('').transform(list).describe('Archives of images (docker save, pnpm image), separated by commas: loaded into Docker where they are missing there'),
   cluster: z.string().regex(/^[A-Za-z0-9][-A-Za-z0-9._]{0,62}$/).default('default').describe('Cluster whose pods these are: others on the same daemon are never touched'),
   network: z.enum(['auto', 'machine', 'namespace', 'docker']).default('auto').describe('What pods are wired to: the network namespace of the machine (one node per machine), one of the node’s own (several), or a network of Docker’s (without root; one machine only). auto: machine where that is possible'),
   machine: z.enum(['true', 'false']).default('false').transform((text) => text === 'true').describe('This agent also looks after the machine’s own network: routes to other machines, what leaves the cluster, Services as programs of the machine reach them. One agent per machine; always so where the network is machine'),

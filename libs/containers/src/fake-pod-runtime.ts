@@ -31,6 +31,8 @@ export class FakePodRuntime implements PodRuntime {
   readonly images = new Map<string, ImageStatus>();
   /** What a pull of a reference does: an image, or why it fails. What is neither here nor present cannot be pulled. */
   readonly registry = new Map<string, ImageStatus | string>();
+  /** Images in archives, by file. */
+  readonly archives = new Map<string, readonly string[]>();
   /** Why a container of this name cannot be started. */
   readonly broken = new Map<string, { readonly code: 'Create' | 'Start'; readonly message: string }>();
   /** Networks of the daemon's: their ranges by name. */
@@ -73,6 +75,14 @@ export class FakePodRuntime implements PodRuntime {
     if (typeof answer === 'string') throw new RuntimeProblem('ImagePull', answer);
     this.images.set(reference, answer);
     return answer;
+  }
+
+  async loadImages(archive: string): Promise<void> {
+    this.#check();
+    this.calls.push(`load ${archive}`);
+    const references = this.archives.get(archive);
+    if (references === undefined) throw new RuntimeProblem('ImageLoad', `${archive}: no such file`);
+    for (const reference of references) this.images.set(reference, fakeImage(references[0] ?? reference));
   }
 
   async startSandbox(spec: SandboxSpec): Promise<Sandbox> {

@@ -15,6 +15,8 @@ export interface PodRuntime {
   image(reference: string): Promise<ImageStatus | undefined>;
   /** Throws RuntimeProblem `ImagePull` with the daemon's words. */
   pull(reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus>;
+  /** All images of an archive as `docker save` writes it, with their tags. Throws RuntimeProblem `ImageLoad`. */
+  loadImages(archive: string): Promise<void>;
 
   /** Makes and starts it. One per pod uid: an existing one that runs is given back, one that has ended is started again or made anew, one on another network is made anew. */
   startSandbox(spec: SandboxSpec): Promise<Sandbox>;
@@ -242,7 +244,7 @@ export interface ContainerStats {
 export class RuntimeProblem extends Error {
   override readonly name = 'RuntimeProblem';
   constructor(
-    readonly code: 'Unavailable' | 'ImagePull' | 'ImageNotFound' | 'Sandbox' | 'PortInUse' | 'Create' | 'Start' | 'Exec' | 'NotFound',
+    readonly code: 'Unavailable' | 'ImagePull' | 'ImageLoad' | 'ImageNotFound' | 'Sandbox' | 'PortInUse' | 'Create' | 'Start' | 'Exec' | 'NotFound',
     message: string,
     options?: ErrorOptions,
   ) {

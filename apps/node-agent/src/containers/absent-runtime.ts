@@ -9,6 +9,7 @@ export function absentRuntime(why: string): PodRuntime {
     problem: () => Promise.resolve(why),
     image: refuse,
     pull: refuse,
+    loadImages: refuse,
     startSandbox: refuse,
     sandbox: () => Promise.resolve(undefined),
     ensureNetwork: refuse,

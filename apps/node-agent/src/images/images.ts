@@ -4,6 +4,7 @@ import { noMaterials, type Materials } from '../environment/materials.ts';
 import type { PodEvents } from '../events/recorder.ts';
 import { retryDelay } from '../pods/back-off.ts';
 import { credentialsFor } from './credentials.ts';
+import type { ImageArchives } from './image-archives.ts';
 import { fullReference } from './reference.ts';
 
 /** The image cannot be had now. `reason` is what the container waits with. */
@@ -27,13 +28,15 @@ const lookAgainMs = 10_000;
 export class Images {
   readonly #runtime: Pick<PodRuntime, 'image' | 'pull'>;
   readonly #events: PodEvents;
+  readonly #archives: Pick<ImageArchives, 'load'> | undefined;
   readonly #pulls = new Map<string, Promise<ImageStatus>>();
   /** By pod uid and image. */
   readonly #failures = new Map<string, { count: number; retryAt: number; message: string }>();
 
-  constructor(runtime: Pick<PodRuntime, 'image' | 'pull'>, events: PodEvents) {
+  constructor(runtime: Pick<PodRuntime, 'image' | 'pull'>, events: PodEvents, archives?: Pick<ImageArchives, 'load'>) {
     this.#runtime = runtime;
     this.#events = events;
+    this.#archives = archives;
   }
 
   /** Resolves with the image, pulled if need be. Throws ImageProblem; the runtime's own problems pass through. */
@@ -42,7 +45,7 @@ export class Images {
     const tell = (type: 'Normal' | 'Warning', reason: string, message: string): void => this.#events.record(pod, type, reason, message, container.name);
     const reference = this.#reference(image, tell);
     if (container.imagePullPolicy !== 'Always') {
-      const present = await this.#runtime.image(reference);
+      const present = (await this.#runtime.image(reference)) ?? (await this.#fromArchive(image, reference, tell));
       if (present !== undefined) {
         tell('Normal', 'Pulled', `Container image "${image}" already present on machine`);
         return present;
@@ -68,6 +71,17 @@ export class Images {
       const message = `Failed to apply default image tag "${image}": ${(error as Error).message}`;
       tell('Warning', 'InspectFailed', message);
       throw new ImageProblem('InvalidImageName', message, lookAgainMs);
+    }
+  }
+
+  async #fromArchive(image: string, reference: string, tell: (type: 'Warning', reason: string, message: string) => void): Promise<ImageStatus | undefined> {
+    try {
+      return (await this.#archives?.load(reference)) === true ? await this.#runtime.image(reference) : undefined;
+    } catch (error) {
+      if (error instanceof RuntimeProblem && error.code === 'Unavailable') throw error;
+      const message = `cannot be loaded from its archive: ${(error as Error).message}`;
+      tell('Warning', 'Failed', `Container image "${image}" ${message}`);
+      throw new ImageProblem('ErrImagePull', message, lookAgainMs);
     }
   }
 

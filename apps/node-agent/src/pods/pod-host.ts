@@ -5,6 +5,7 @@ import type { NetworkState } from '@roundsman/network';
 import type { ServiceContext } from '@roundsman/service';
 import { resolvConfForPods } from '../containers/machine-resolv-conf.ts';
 import { EventRecorder } from '../events/recorder.ts';
+import { ImageArchives } from '../images/image-archives.ts';
 import { Images } from '../images/images.ts';
 import { BusIntake } from '../intake/node-intake.ts';
 import { PodSource } from '../intake/pod-source.ts';
@@ -24,6 +25,7 @@ export class PodHost {
   readonly #events: EventRecorder;
   readonly #source: PodSource;
   readonly #services: NodeServices;
+  readonly #archives: ImageArchives;
   readonly #streams: PodStreams;
   readonly #stats: NodeStats;
   readonly #volumes: VolumeRemover;
@@ -34,13 +36,14 @@ export class PodHost {
     this.#context = context;
     const intake = new BusIntake(bus, config.node);
     this.#events = new EventRecorder({ node: config.node, send: (event) => intake.event(event), onError: (error) => log.warn({ err: error }, 'event not told') });
+    this.#archives = new ImageArchives({ runtime, daemon: config.docker, files: config.docker === '' ? [] : config.imageArchives, log });
     this.#services = {
       runtime,
       network,
       networkState,
       intake,
       events: this.#events,
-      images: new Images(runtime, this.#events),
+      images: new Images(runtime, this.#events, this.#archives),
       slots: slotsOf(config),
       log,
       podsFolder: join(config.dataDir, 'pods'),
@@ -59,6 +62,7 @@ export class PodHost {
 
   async start(): Promise<void> {
     await mkdir(this.#services.podsFolder, { recursive: true, mode: 0o700 });
+    void this.#archives.start();
     // What is on the machine is known before the first pod is.
     await this.manager.start();
     await this.#source.start();

@@ -20,6 +20,7 @@ import { PodConnections } from './connection/pod-connections.ts';
 import { Containers } from './containers.ts';
 import { Daemon, socketPathOf } from './daemon.ts';
 import { RuntimeEvents } from './events.ts';
+import { loadArchive } from './image-archive.ts';
 import { imageStatus, pullImage } from './images.ts';
 import { containerLogs } from './logs.ts';
 import { readLabels } from './names.ts';
@@ -75,6 +76,10 @@ export class DockerPodRuntime implements PodRuntime {
 
   pull(reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus> {
     return pullImage(this.#daemon, reference, signal, credentials);
+  }
+
+  loadImages(archive: string): Promise<void> {
+    return loadArchive(this.#daemon, archive);
   }
 
   startSandbox(spec: SandboxSpec): Promise<Sandbox> {
