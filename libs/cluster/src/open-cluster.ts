@@ -1,14 +1,24 @@
 import type { Cluster } from './cluster.ts';
+import { Kubeconfig } from './connection/access.ts';
+import { Connection } from './connection/connection.ts';
+import { defaultFollowTimes, type FollowTimes, type Log } from './follow/follow.ts';
+import { HttpCluster } from './http-cluster.ts';
 
 export interface ClusterOptions {
   /** File of a kubeconfig (its current context counts), or `in-cluster`: the service account of the own pod. */
   readonly kubeconfig: string;
   /** Names us in the logs of the server. */
   readonly userAgent: string;
-  readonly log?: { warn(fields: object, message: string): void; debug(fields: object, message: string): void };
+  readonly log?: Log;
+  /** An answer must have come within so long; default 30 s. */
+  readonly answerMs?: number;
+  readonly followTimes?: Partial<FollowTimes>;
 }
 
 /** Does not wait for anything: a kubeconfig or a server that is not there yet fails what is asked of it, not this. */
-export async function openCluster(options: ClusterOptions): Promise<Cluster> {
-  throw new Error(`cannot open ${options.kubeconfig}`);
+export async function openCluster({ kubeconfig: from, userAgent, log, answerMs = 30_000, followTimes }: ClusterOptions): Promise<Cluster> {
+  // Large, and only of use with a kubeconfig: whoever has none does not pay for it.
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const kubeconfig = new Kubeconfig(from, () => new KubeConfig());
+  return new HttpCluster(new Connection(kubeconfig, { userAgent, answerMs }), { server: () => kubeconfig.server ?? from, times: { ...defaultFollowTimes, ...followTimes }, log });
 }
