@@ -1,7 +1,7 @@
 import {
   resourceKey, serviceKeyOf, storedKinds, taskKinds, taskLabels, taskResources,
   type AnyTask, type ControllerRevision, type CronJob, type DaemonSet, type Deployment, type Dns, type Endpoints, type EndpointSlice, type HorizontalPodAutoscaler, type Ingress, type IngressClass, type Job, type KubeObject,
-  type Lease, type Node, type PersistentVolume, type PersistentVolumeClaim, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Service, type StatefulSet, type StorageClass, type TaskKind,
+  type Lease, type Node, type PersistentVolume, type PersistentVolumeClaim, type Pod, type PodDisruptionBudget, type ReplicaSet, type Round, type Runner, type Runtime, type Service, type StatefulSet, type StorageClass, type TaskKind,
 } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
@@ -12,6 +12,7 @@ export class Caches {
   readonly tasks: Readonly<Record<TaskKind, Informer<AnyTask>>>;
   readonly rounds: Informer<Round>;
   readonly runners: Informer<Runner>;
+  readonly runtimes: Informer<Runtime>;
   readonly nodes: Informer<Node>;
   readonly events: Informer;
   /** Indexes: `node`, `namespace`, and `orphansIn` (namespace of those without a controller). */
@@ -64,6 +65,7 @@ export class Caches {
     this.tasks = Object.fromEntries(taskKinds.map((kind) => [kind, cache<AnyTask>(taskResources[kind])])) as Record<TaskKind, Informer<AnyTask>>;
     this.rounds = cache<Round>('rounds.roundsman.io', [taskLabels.uid]);
     this.runners = cache<Runner>('runners.roundsman.io');
+    this.runtimes = cache<Runtime>('runtimes.roundsman.io');
     this.nodes = cache<Node>('nodes');
     this.events = cache('events');
     this.pods = cache<Pod>('pods', [], { namespace, orphansIn, node: ({ spec }) => spec.nodeName });

@@ -1,4 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { Subscription } from '@roundsman/bus';
 import { openCluster, type Cluster } from '@roundsman/cluster';
 import { Controller, EventRecorder, Replica } from '@roundsman/reconcile';
 import type { ServiceContext } from '@roundsman/service';
@@ -23,6 +24,7 @@ import { nodeLifecycle } from './nodes/node-lifecycle.ts';
 import { nodeTaints } from './nodes/node-taints.ts';
 import { taintEviction } from './nodes/taint-eviction.ts';
 import { Objects, user } from './objects.ts';
+import { answerRunnerLogins } from './runner-login/runner-logins.ts';
 import { endpoints } from './services/endpoints/endpoints-controller.ts';
 import { mirroredEndpoints } from './services/mirrored-endpoints.ts';
 import { endpointSlices } from './services/slices/slices-controller.ts';
@@ -92,6 +94,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
   readonly #caches: Caches;
   readonly #metrics: ControllersMetrics;
   #cluster: Cluster | undefined;
+  #logins: Subscription | undefined;
 
   constructor(context: ServiceContext<Settings>) {
     const { bus, log, databaseUrl, metrics, health } = context;
@@ -112,15 +115,17 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { config, health, log } = this.#context;
+    const { bus, config, health, log } = this.#context;
     if (config.kubeconfig !== '') {
       const cluster = (this.#cluster = await openCluster({ kubeconfig: config.kubeconfig, userAgent: 'roundsman-controllers', log }));
       health.add({ name: clusterCheck, problem: () => cluster.problem() });
     }
     await this.#replica.start();
+    if (config.runnerIssuerSeedFile !== '') this.#logins = await answerRunnerLogins(bus, config.runnerIssuerSeedFile, this.#caches.runtimes, log);
   }
 
   async onApplicationShutdown(): Promise<void> {
+    await this.#logins?.stop();
     await this.#replica.stop();
     this.#cluster?.close();
     this.#context.health.remove(clusterCheck);
