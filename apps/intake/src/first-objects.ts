@@ -1,4 +1,4 @@
-import { ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultClassOf, defaultIngressClassAnnotation, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork, type StorageClass } from '@roundsman/api';
+import { ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultClassOf, defaultIngressClassAnnotation, natsService, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork, type StorageClass } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
@@ -47,6 +47,16 @@ const systemObjects = ({ dnsAddresses }: ClusterNetwork): FirstObject[] => [
     },
   },
   {
+    resource: 'services',
+    namespace: natsService.namespace,
+    name: natsService.name,
+    object: {
+      metadata: { name: natsService.name, labels: { 'app.kubernetes.io/name': natsService.name } },
+      // Who looks for it there is about to be heard, whatever is heard of its node now.
+      spec: { ipFamilyPolicy: 'PreferDualStack', publishNotReadyAddresses: true, ports: [{ name: 'nats', port: natsService.port }] },
+    },
+  },
+  {
     resource: 'ingressclasses.networking.k8s.io',
     name: 'roundsman',
     object: { metadata: { name: 'roundsman', annotations: { [defaultIngressClassAnnotation]: 'true' } }, spec: { controller: 'roundsman.io/ingress' } },
@@ -71,7 +81,7 @@ const localStorage = (isDefault: boolean): FirstObject => ({
 
 /** Whether a change takes away what no cluster does without: such a Service is made again at once, as Kubernetes does with its own. What else a person deletes is back with the next start. */
 export const isMissed = ({ type, resource, namespace, name }: Pick<Change, 'type' | 'resource' | 'namespace' | 'name'>): boolean =>
-  type === 'DELETED' && resource === 'services' && namespace === system && (name === dnsName || name === ingressName);
+  type === 'DELETED' && resource === 'services' && ((namespace === system && (name === dnsName || name === ingressName)) || (namespace === natsService.namespace && name === natsService.name));
 
 /** Makes what every cluster has, where it is missing, and writes down the addresses of the cluster. */
 export async function ensureFirstObjects(state: State, network: ClusterNetwork, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { nodeNetworkAnnotations, volumesFolderAnnotation } from '@roundsman/api';
 import { messages } from '@roundsman/bus';
@@ -117,6 +118,13 @@ export class NodeAgent {
     return config.docker === '' || config.ingressEntry === '' ? undefined : new NodeIngress({ config, runtime: this.#runtime, addresses: reachable(node), log });
   }
 
+  /** `10.0.0.1:4222`, for each address of the machine; undefined where NATS is elsewhere. */
+  #natsEndpoint(): string | undefined {
+    const { natsEndpointPort } = this.#context.config;
+    if (natsEndpointPort === undefined || this.#network === undefined) return undefined;
+    return reachable(this.#network.node).map((address) => `${isIPv6(address) ? `[${address}]` : address}:${natsEndpointPort}`).join(',') || undefined;
+  }
+
   /** One agent writes for all nodes of the machine. */
   #hostsOf({ node }: NetworkHost): MachineHosts | undefined {
     const { config, log } = this.#context;
@@ -135,7 +143,7 @@ export class NodeAgent {
     const dns = this.#dns?.condition();
     const forwarding = this.#forwarding?.condition();
     const ingress = this.#ingress?.condition();
-    const answers = { [nodeNetworkAnnotations.dns]: this.#dns?.endpoint, [nodeNetworkAnnotations.ingress]: this.#ingress?.endpoint };
+    const answers = { [nodeNetworkAnnotations.dns]: this.#dns?.endpoint, [nodeNetworkAnnotations.ingress]: this.#ingress?.endpoint, [nodeNetworkAnnotations.nats]: this.#natsEndpoint() };
     const nodeAddresses = this.#network?.node.nodeAddresses ?? config.addresses;
     const runner = this.#runner?.condition();
     const conditions = await machineConditions(config.dataDir);

@@ -17,6 +17,7 @@ export const settingsSchema = z.object({
   volumesDir: z.string().default('').describe('Folder of the volumes that are made on this node, an absolute path that must outlive a restart; default: volumes in the data folder'),
   natsUrl: z.string().min(1).default('nats://127.0.0.1:4222').describe('NATS for its runners and its ingress proxy'),
   natsCaFile: z.string().optional().describe('PEM of the authority behind the certificate of NATS: runners then connect by TLS'),
+  natsEndpointPort: z.coerce.number().int().min(1).max(65_535).optional().describe('Port of this machine at which pods of the cluster reach NATS: set where NATS runs, for one agent'),
   runnerEntry: z.string().default('').describe('Program of the probe-runner (its main.js); without it no runner is started'),
   runnerFlags: z.string().default('--max-semi-space-size=1,--optimize-for-size,--v8-pool-size=1,--no-memory-pool').transform(list).describe('Node flags for the runner, separated by commas'),
   runnerSeedFile: z.string().optional().describe('nkey seed of the runner’s identity'),

@@ -120,23 +120,25 @@ describe('the services of the cluster itself', () => {
 
   it('have the nodes as endpoints that say where they answer, as long as they are heard', async () => {
     const told: Record<string, Record<string, string>> = {
-      n1: { [nodeNetworkAnnotations.dns]: '10.244.0.1:53', [nodeNetworkAnnotations.ingress]: 'http=10.0.0.1:80,https=10.0.0.1:443' },
+      n1: { [nodeNetworkAnnotations.dns]: '10.244.0.1:53', [nodeNetworkAnnotations.ingress]: 'http=10.0.0.1:80,https=10.0.0.1:443', [nodeNetworkAnnotations.nats]: '10.0.0.1:34222' },
       n2: { [nodeNetworkAnnotations.dns]: '[fd00::1]:5353' },
     };
     cluster.nodes.tells = (node) => ({ annotations: told[node] ?? {} });
     await cluster.until(async () => {
       expect(await slices('kube-dns')).toEqual(['kube-dns-n1 10.244.0.1 n1 true dns=53/UDP dns-tcp=53/TCP', 'kube-dns-n2 fd00::1 n2 true dns=5353/UDP dns-tcp=5353/TCP']);
       expect(await slices('ingress')).toEqual(['ingress-n1 10.0.0.1 n1 true http=80/TCP https=443/TCP']);
+      expect(await slices('nats')).toEqual(['nats-n1 10.0.0.1 n1 true nats=34222/TCP']);
     });
     await cluster.until(async () =>
       expect((await cluster.get<Endpoints & KubeObject>('endpoints', 'ingress', system))?.subsets).toEqual([{ addresses: [expect.objectContaining({ ip: '10.0.0.1', nodeName: 'n1' })], ports: [{ name: 'http', port: 80, protocol: 'TCP' }, { name: 'https', port: 443, protocol: 'TCP' }] }]));
     cluster.nodes.lose('n1');
     await cluster.until(async () => expect(await slices('ingress')).toEqual(['ingress-n1 10.0.0.1 n1 false http=80/TCP https=443/TCP']));
-    // Its pods go on asking it for names.
+    // By NATS it would be heard; its pods go on asking it for names.
+    expect(await slices('nats')).toEqual(['nats-n1 10.0.0.1 n1 true nats=34222/TCP']);
     expect((await slices('kube-dns'))[0]).toBe('kube-dns-n1 10.244.0.1 n1 true dns=53/UDP dns-tcp=53/TCP');
     cluster.nodes.tells = () => ({});
     cluster.nodes.join('n1');
-    await cluster.until(async () => expect([await slices('kube-dns'), await slices('ingress')]).toEqual([[], []]));
+    await cluster.until(async () => expect([await slices('kube-dns'), await slices('ingress'), await slices('nats')]).toEqual([[], [], []]));
   }, 20_000);
 });
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { nodeNetworkAnnotations, serviceKeyOf, systemServices, type EndpointSubset, type Node, type Service } from '@roundsman/api';
+import { natsService, nodeNetworkAnnotations, serviceKeyOf, systemServices, type EndpointSubset, type Node, type Service } from '@roundsman/api';
 import { byKey, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { readiness } from '../nodes/taints.ts';
 import { controllerReference } from '../owner.ts';
@@ -9,26 +9,26 @@ import type { SliceContent } from './slices/slice-plan.ts';
 import { SliceWriter } from './slices/slice-writer.ts';
 
 const managedBy = 'system-endpoints.roundsman.io';
-const { namespace } = systemServices;
 
 /** Where a node answers for the service: name of the port (absent: every port of the service) -> addresses, each `10.0.0.1:53` or `[fd00::1]:53`. */
 type Answers = readonly { readonly port?: string; readonly address: string; readonly number: number }[];
 
-/** By name of the service: how a node says where it answers. */
+/** By key of the service: how a node says where it answers. */
 const told: Readonly<Record<string, (node: Node) => Answers>> = {
-  [systemServices.dns]: ({ metadata }) => answersOf(metadata.annotations?.[nodeNetworkAnnotations.dns]),
-  [systemServices.ingress]: ({ metadata }) => answersOf(metadata.annotations?.[nodeNetworkAnnotations.ingress]),
+  [`${systemServices.namespace}/${systemServices.dns}`]: ({ metadata }) => answersOf(metadata.annotations?.[nodeNetworkAnnotations.dns]),
+  [`${systemServices.namespace}/${systemServices.ingress}`]: ({ metadata }) => answersOf(metadata.annotations?.[nodeNetworkAnnotations.ingress]),
+  [`${natsService.namespace}/${natsService.name}`]: ({ metadata }) => answersOf(metadata.annotations?.[nodeNetworkAnnotations.nats]),
 };
 
 /** The endpoints of the cluster's own services: the nodes that say where they answer, a slice for each, so that one node's state is told without the others'. */
 export function systemEndpoints(deps: Deps): LoopDefinition {
   const { caches, objects } = deps;
   const slices = new SliceWriter(deps);
-  const services = Object.keys(told).map((name) => `${namespace}/${name}`);
+  const services = Object.keys(told);
 
   /** For those who read Endpoints. */
   async function tellOldForm(service: Service, subsets: EndpointSubset[]): Promise<void> {
-    const { name } = service.metadata;
+    const { namespace, name } = service.metadata;
     const stored = caches.endpoints.get(namespace, name);
     const labels = { [endpointsManagedByLabel]: managedBy };
     const ownerReferences = [controllerReference(service)];
@@ -49,7 +49,7 @@ export function systemEndpoints(deps: Deps): LoopDefinition {
     ],
     async reconcile(key) {
       const service = services.includes(key) ? byKey(caches.services, key) : undefined;
-      const answers = told[service?.metadata.name ?? ''];
+      const answers = told[key];
       // What it owned goes with it.
       if (service === undefined || answers === undefined || service.metadata.deletionTimestamp !== undefined) return;
       const wanted = new Map(caches.nodes.list().flatMap((node) => contentsOf(service, node, answers(node))));
@@ -61,7 +61,7 @@ export function systemEndpoints(deps: Deps): LoopDefinition {
 
 const newsOf = (node: Node): string => {
   const { uid, annotations } = node.metadata;
-  return JSON.stringify([uid, readiness(node), annotations?.[nodeNetworkAnnotations.dns], annotations?.[nodeNetworkAnnotations.ingress]]);
+  return JSON.stringify([uid, readiness(node), annotations?.[nodeNetworkAnnotations.dns], annotations?.[nodeNetworkAnnotations.ingress], annotations?.[nodeNetworkAnnotations.nats]]);
 };
 
 function answersOf(text: string | undefined): Answers {
@@ -74,8 +74,8 @@ function answersOf(text: string | undefined): Answers {
 
 /** By name: one slice for each address at which the node answers. */
 export function contentsOf({ metadata, spec }: Service, node: Node, answers: Answers): [string, SliceContent][] {
-  // A node asks itself where traffic stays on it: that the control plane does not hear the node says nothing about that way.
-  const ready = spec.internalTrafficPolicy === 'Local' || readiness(node) === 'True';
+  // A node asks itself where traffic stays on it: that the control plane does not hear the node says nothing about that way. Nor does it about NATS, by which it would be heard.
+  const ready = spec.internalTrafficPolicy === 'Local' || spec.publishNotReadyAddresses === true || readiness(node) === 'True';
   const addresses = [...new Set(answers.map(({ address }) => address))];
   return addresses.map((address, index): [string, SliceContent] => {
     const ports = (spec.ports ?? []).flatMap(({ name = '', protocol, appProtocol }) => {
