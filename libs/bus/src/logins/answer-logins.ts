@@ -1,3 +1,4 @@
+import type { Msg } from '@nats-io/transport-node';
 import { z } from 'zod';
 import type { Bus, Subscription } from '../bus.ts';
 import type { Identity } from '../identities.ts';
@@ -54,7 +55,7 @@ export async function answerLogins(bus: Bus, { issuerSeed, lifeMs = 12 * 3_600_0
   const { nats, log } = connection;
   const issuer = issuerKey(issuerSeed);
 
-  const answer = async (question: string): Promise<string> => {
+  const answerTo = async (question: string): Promise<string> => {
     const { server_id: server, user_nkey: userKey, client_info: client, connect_opts: given } = claimsOf(question);
     const asked = { userKey, server: server.id };
     let decision: Decision;
@@ -66,6 +67,14 @@ export async function answerLogins(bus: Bus, { issuerSeed, lifeMs = 12 * 3_600_0
     }
     return 'identity' in decision ? admission(issuer, asked, decision.identity, Math.ceil(lifeMs / 1_000)) : refusal(issuer, asked, decision.refused);
   };
+  const answer = async (msg: Msg): Promise<void> => {
+    try {
+      const text = await answerTo(msg.string());
+      if (!nats.isClosed()) msg.respond(text);
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'a question about a log-in was not answered');
+    }
+  };
   const subscription = nats.subscribe(loginSubject, {
     queue: 'logins',
     callback: (error, msg) => {
@@ -73,10 +82,7 @@ export async function answerLogins(bus: Bus, { issuerSeed, lifeMs = 12 * 3_600_0
         log.error({ subject: loginSubject, error: error.message }, 'subscription refused');
         return;
       }
-      answer(msg.string()).then(
-        (text) => void (nats.isClosed() || msg.respond(text)),
-        (problem: unknown) => log.error({ error: messageOf(problem) }, 'a question about a log-in was not answered'),
-      );
+      void answer(msg);
     },
   });
   await connection.announced();
