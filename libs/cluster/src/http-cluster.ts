@@ -81,7 +81,7 @@ export class HttpCluster implements Cluster {
   }
 
   close(): void {
-    for (const followed of [...this.#followed]) followed.stop();
+    for (const followed of this.#followed) followed.stop();
     this.#connection.close();
   }
 

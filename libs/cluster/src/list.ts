@@ -24,7 +24,7 @@ export async function listAll<T extends KubeObject>(connection: Connection, reso
   };
   const items: T[] = [];
   let from: string | undefined;
-  do {
+  for (;;) {
     let found: Page<T>;
     try {
       found = await page(pageSize, from);
@@ -38,5 +38,5 @@ export async function listAll<T extends KubeObject>(connection: Connection, reso
     for (const item of found.items ?? []) items.push({ ...item, apiVersion: resource.apiVersion, kind: resource.kind });
     from = found.metadata.continue || undefined;
     if (from === undefined) return { items, version: found.metadata.resourceVersion ?? '' };
-  } while (true);
+  }
 }

@@ -10,7 +10,7 @@ export interface ClusterOptions {
   /** Names us in the logs of the server. */
   readonly userAgent: string;
   readonly log?: Log;
-  /** An answer must have come within so long; default 30 s. */
+  /** An answer must have begun within so long, and come to its end within so long again; default 30 s. */
   readonly answerMs?: number;
   readonly followTimes?: Partial<FollowTimes>;
 }

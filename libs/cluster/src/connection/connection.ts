@@ -25,7 +25,7 @@ export class Connection {
   readonly #closed = new AbortController();
   #problem: string | undefined;
 
-  /** `answerMs`: an answer must have begun, and come to its end, within so long. */
+  /** `answerMs`: an answer must have begun within so long, and come to its end within so long again. */
   constructor(kubeconfig: Kubeconfig, options: { userAgent: string; answerMs: number }) {
     this.#kubeconfig = kubeconfig;
     this.#userAgent = options.userAgent;
@@ -39,13 +39,14 @@ export class Connection {
 
   /** What the server answers, with the warnings it has about the request. */
   async json<T>(call: Call): Promise<{ object: T; warnings: string[] }> {
-    const whole = AbortSignal.timeout(this.#answerMs);
-    const response = await this.#answer({ ...call, signal: AbortSignal.any([whole, ...(call.signal ? [call.signal] : [])]) });
+    const response = await this.#answer(call);
+    const timer = setTimeout(() => response.destroy(new Error(`the answer did not come to its end within ${this.#answerMs / 1000} s`)), this.#answerMs);
     try {
-      const text = await textOf(response);
-      return { object: JSON.parse(text) as T, warnings: warningsOf(response) };
+      return { object: JSON.parse(await textOf(response)) as T, warnings: warningsOf(response) };
     } catch (error) {
-      throw this.#named(call, whole.aborted ? new Error(`the answer did not come to its end within ${this.#answerMs / 1000} s`) : error);
+      throw this.#failed(call, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -83,9 +84,7 @@ export class Connection {
       if (call.signal?.aborted === true || this.#closed.signal.aborted) throw signal.reason;
       // The server closed a connection that was kept, at the moment it was used again. Everything asked here may be asked twice.
       if (error instanceof ReusedSocketError && !again) return await this.#send(call, true);
-      const named = this.#named(call, stop.signal.aborted ? stop.signal.reason : error);
-      this.#problem = named.message;
-      throw named;
+      throw this.#failed(call, stop.signal.aborted ? stop.signal.reason : error);
     } finally {
       clearTimeout(timer);
     }
@@ -112,10 +111,10 @@ export class Connection {
     });
   }
 
-  #named({ method, path }: Call, error: unknown): Error {
-    if (error instanceof ClusterError) return error;
+  #failed({ method, path }: Call, error: unknown): Error {
     const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error instanceof Error ? error.message || String(error) : String(error);
-    return new Error(`${method} ${this.#kubeconfig.server ?? ''}${path}: ${why}`, { cause: error });
+    this.#problem = `${method} ${this.#kubeconfig.server ?? ''}${path}: ${why}`;
+    return new Error(this.#problem, { cause: error });
   }
 }
 
