@@ -1,67 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { ApiError, compilePolicy, resourceKey, kindByGvk, type KubeObject, type Limits } from '@roundsman/api';
-import { books } from '../testing/addresses.ts';
+import { ApiError, type KubeObject } from '@roundsman/api';
+import { create, refusal, request, resourceOf, World } from '../testing/world.ts';
 import { admit } from './admit.ts';
-import type { Admitted, AdmissionView, WriteRequest } from './outcome.ts';
-
-const limits: Limits = { maxQpsPerRunner: 1000, maxRequestsPerRound: 100_000, maxBodyBytes: 64 };
-const policy = compilePolicy({ denyEndpoints: [{ address: '127.0.0.1', port: 4222 }, { address: '127.0.0.1', port: 5432 }] });
-const now = Date.parse('2026-03-01T10:00:00.700Z');
-
-/** Objects as a cluster of two runners has them. */
-class World implements AdmissionView {
-  readonly objects = new Map<string, KubeObject>();
-  readonly limits = limits;
-  readonly policy = policy;
-  readonly now = now;
-  readonly addresses = books().addresses;
-  readonly hosts = books().hosts;
-  #version = 0;
-
-  constructor() {
-    this.put('namespaces', { metadata: { name: 'default' } });
-    this.put('namespaces', { metadata: { name: 'shop' } });
-    for (const name of ['r1', 'r2']) this.put('runners.roundsman.io', { metadata: { name }, status: { ready: true, addresses: [{ family: 'v4', address: '10.0.0.1' }, { family: 'v6', address: 'fd00::1' }] } });
-    this.put('runners.roundsman.io', { metadata: { name: 'r3' }, status: { ready: false, addresses: [{ family: 'v4', address: '10.0.0.3' }] } });
-    const pem = Buffer.from('-----BEGIN CERTIFICATE-----').toString('base64');
-    this.put('secrets', { metadata: { name: 'good', namespace: 'default' }, data: { 'ca.crt': pem, 'tls.crt': pem, 'tls.key': pem } });
-    this.put('secrets', { metadata: { name: 'none', namespace: 'default' }, data: { other: pem } });
-    this.put('secrets', { metadata: { name: 'half', namespace: 'default' }, data: { 'tls.crt': pem } });
-    this.put('secrets', { metadata: { name: 'empty', namespace: 'default' }, data: { 'ca.crt': '' } });
-    this.put('secrets', { metadata: { name: 'garbage', namespace: 'default' }, data: { 'ca.crt': Buffer.from('hunter2').toString('base64') } });
-    this.put('configmaps', { metadata: { name: 'small', namespace: 'default' }, data: { a: 'b' } });
-    this.put('configmaps', { metadata: { name: 'huge', namespace: 'default' }, data: { a: 'b'.repeat(100) } });
-  }
-  put(resource: string, object: { metadata: { name: string; namespace?: string } } & Record<string, unknown>): KubeObject {
-    const { name, namespace = '' } = object.metadata;
-    const stored = { ...object, metadata: { uid: `uid-${name}`, generation: 1, creationTimestamp: '2026-01-01T00:00:00Z', ...object.metadata, resourceVersion: String(++this.#version) } } as unknown as KubeObject;
-    this.objects.set(`${resource} ${namespace}/${name}`, stored);
-    return stored;
-  }
-  readonly admitted = (resource: string, namespace: string | undefined, name: string): KubeObject | undefined => this.objects.get(`${resource} ${namespace ?? ''}/${name}`);
-  readonly list = (resource: string): KubeObject[] => [...this.objects].filter(([key]) => key.startsWith(`${resource} `)).map(([, object]) => object);
-  store(write: Partial<WriteRequest>): KubeObject {
-    const { object } = admit(request(write), this);
-    return this.put(write.resource!, object as unknown as Parameters<World['put']>[1]);
-  }
-}
-
-const request = (write: Partial<WriteRequest>): WriteRequest => ({ operation: 'create', resource: '', fieldValidation: 'Strict', dryRun: false, user: 'ada', ...write });
-const resourceOf = (kind: string): string => resourceKey(kindByGvk('roundsman.io', 'v1', kind)!);
-
-function create(kind: string, spec: unknown, more: Partial<WriteRequest> = {}): Admitted {
-  return admit(request({ resource: resourceOf(kind), namespace: 'default', object: { metadata: { name: 'x' }, spec }, ...more }), new World());
-}
-function refusal(attempt: () => unknown): ApiError {
-  try {
-    attempt();
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
-  throw new Error('it was admitted');
-}
+import type { Admitted, WriteRequest } from './outcome.ts';
 
 const http = (target: object): object => ({ target: { host: 'http://example.com/', ...target } });
 const dns = (target: object, request = {}): object => ({ target, request });
@@ -98,12 +40,6 @@ describe('bad input, one cause each', () => {
     ['NetReach', { request: { qps: 500, durationInSecond: 101 } }, 'spec.request.durationInSecond', /101000 requests per runner and round; the limit is 100000/],
     ['NetReach', { target: { ipv4: false } }, 'spec.target', /at least one of ipv4 and ipv6/],
     ['NetReach', { target: { endpoint: false } }, 'spec.target', /at least one of endpoint/],
-    ['NetReach', { target: { clusterIP: true } }, 'spec.target.clusterIP', /^Forbidden: this cluster has no/],
-    ['NetReach', { target: { nodePort: true } }, 'spec.target.nodePort', /^Forbidden/],
-    ['NetReach', { target: { loadBalancer: true } }, 'spec.target.loadBalancer', /^Forbidden/],
-    ['NetReach', { target: { ingress: true } }, 'spec.target.ingress', /^Forbidden/],
-    ['NetReach', { target: { multusInterface: true } }, 'spec.target.multusInterface', /^Forbidden/],
-    ['NetReach', { agentSpec: {} }, 'spec.agentSpec', /^Forbidden/],
     ['AppHttpHealthy', { ...http({}), request: { qps: 1001 } }, 'spec.request.qps', /the configured capacity of a runner is 1000/],
     ['AppHttpHealthy', http({ host: 'ftp://example.com' }), 'spec.target.host', /scheme must be http or https, not ftp/],
     ['AppHttpHealthy', http({ host: 'file:///etc/passwd' }), 'spec.target.host', /not file/],
@@ -139,7 +75,8 @@ describe('bad input, one cause each', () => {
     ['NetDNS', dns({ targetUser: { server: 'not a name' } }), 'spec.target.targetUser.server', /must be an IP address/],
     ['NetDNS', dns({ targetUser: { server: '169.254.20.10' } }), 'spec.target.targetUser.server', /^Forbidden/],
     ['NetDNS', dns({ targetUser: { server: '::ffff:a9fe:a9fe' } }), 'spec.target.targetUser.server', /^Forbidden/],
-    ['NetDNS', dns({ targetDns: {} }), 'spec.target.targetDns', /^Forbidden: this cluster has no DNS service/],
+    ['NetDNS', dns({ targetDns: { testIPv4: false } }), 'spec.target.targetDns', /at least one of testIPv4 and testIPv6/],
+    ['NetDNS', dns({ targetDns: { serviceName: 'Kube DNS' } }), 'spec.target.targetDns.serviceName', /^Invalid value/],
     ['NetDNS', dns(server, { domain: 'a..b' }), 'spec.request.domain', /must be a DNS name/],
     ['NetDNS', dns(server, { domain: 'x'.repeat(64) }), 'spec.request.domain', /at most 63/],
   ])('%s %j', (kind, spec, field, message) => {
@@ -149,7 +86,7 @@ describe('bad input, one cause each', () => {
   });
   it('names the runner that can do least', () => {
     const world = new World();
-    for (const [name, capacityQps, ready] of [['weak', 30, true], ['strong', 5000, true], ['away', 1, false]] as const) world.put('runners.roundsman.io', { metadata: { name }, status: { ready, capacityQps, addresses: [] } });
+    for (const [name, capacityQps, ready] of [['weak', 30, true], ['strong', 5000, true], ['away', 1, false]] as const) world.put('runners.roundsman.io', { metadata: { name }, status: { ready, runtime: 'default', capacityQps, addresses: [] } });
     const attempt = (qps: number): Admitted => admit(request({ resource: 'apphttphealthies.roundsman.io', namespace: 'default', object: { metadata: { name: 'x' }, spec: { request: { qps }, target: { host: 'example.com' } } } }), world);
     expect(refusal(() => attempt(31)).message).toContain('spec.request.qps: Invalid value: 31: must be less than or equal to 30: the capacity of runner weak is 30 requests per second');
     expect(attempt(30).type).toBe('ADDED');

@@ -47,7 +47,7 @@ export function admit(write: WriteRequest, view: AdmissionView): Admitted {
 }
 
 /** The caller's object in stored form, with its metadata checked against the request. */
-function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined): { body: Body; warnings: string[]; view: string | undefined } {
+function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined, { admitted: get, list }: AdmissionView): { body: Body; warnings: string[]; view: string | undefined } {
   if (write.object === undefined) throw badRequest('the object is required');
   const { metadata } = write.object;
   if (metadata !== undefined && !isRecord(metadata)) throw badRequest('metadata must be an object');
@@ -55,7 +55,7 @@ function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined): {
   if (write.view !== undefined && view === undefined) throw badRequest(`${write.view} is not a view of ${write.resource}`);
   let body: Body = write.object;
   let warnings: string[] = [];
-  if (view !== undefined && body['apiVersion'] === write.view) ({ object: body, warnings } = view.fromView(body, old, write.fieldValidation));
+  if (view !== undefined && body['apiVersion'] === write.view) ({ object: body, warnings } = view.fromView(body, old, write.fieldValidation, { get, list }));
   const given = (isRecord(body['metadata']) ? body['metadata'] : {}) as ObjectMeta;
   // What is not even text is told by the schema.
   const sent = { name: textOf(given.name), namespace: textOf(given.namespace) };
@@ -73,7 +73,7 @@ function bodyOf(kind: Kind, write: WriteRequest, old: KubeObject | undefined): {
 }
 
 function create(kind: Kind, write: WriteRequest, view: AdmissionView): Admitted {
-  const { body, warnings, view: viewName } = bodyOf(kind, write, undefined);
+  const { body, warnings, view: viewName } = bodyOf(kind, write, undefined, view);
   const meta = body['metadata'] as ObjectMeta;
   if (textOf(meta.resourceVersion) !== undefined) throw badRequest('resourceVersion should not be set on objects to be created');
   if (((meta.name as unknown) ?? '') === '' && typeof meta.generateName === 'string' && meta.generateName !== '') meta.name = generatedName(meta.generateName, (name) => view.admitted(write.resource, kind.namespaced ? meta.namespace : undefined, name) !== undefined);
@@ -106,7 +106,7 @@ const desired = (kind: Kind, object: KubeObject): unknown => (kind.generationOf 
 
 function change(kind: Kind, old: KubeObject, write: WriteRequest, view: AdmissionView): Admitted {
   if (write.operation === 'updateStatus' && !kind.hasStatus) throw notFound(kind, `${write.name}/status`);
-  const { body, warnings, view: viewName } = bodyOf(kind, write, old);
+  const { body, warnings, view: viewName } = bodyOf(kind, write, old, view);
   const meta = body['metadata'] as ObjectMeta;
   const version = textOf(meta.resourceVersion);
   const uid = textOf(meta.uid);

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { Kind } from '../kind.ts';
+import { agentSpecRules } from '../rules/agent-spec.ts';
 import { budgetRules } from '../rules/budget.ts';
+import { carrierOf } from '../rules/carrier.ts';
 import { invalidValue } from '../rules/causes.ts';
 import { headerRules, policyRule, portOf, targetUrl } from '../rules/host.ts';
 import { bodyRules, tlsRules } from '../rules/references.ts';
@@ -31,10 +33,12 @@ export const appHttpHealthy: Kind = {
   columns: taskColumns,
   fieldSelectors: [],
   validate(object, context) {
-    const { spec } = object as z.infer<typeof schema>;
+    const task = object as z.infer<typeof schema>;
+    const { spec } = task;
     const found = findings();
     scheduleRules(spec.schedule, spec.request, found);
-    budgetRules(spec.request, 1, context, found);
+    budgetRules(spec.request, 1, carrierOf('AppHttpHealthy', task, context), context, found);
+    agentSpecRules(object, context, found);
     const { url, problem } = targetUrl(spec.target.host);
     if (problem !== undefined) found.causes.push(invalidValue('spec.target.host', spec.target.host, problem));
     else {

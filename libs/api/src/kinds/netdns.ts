@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { Kind } from '../kind.ts';
-import { labelProblem } from '../names.ts';
 import { parseAddress } from '../policy.ts';
+import { agentSpecRules } from '../rules/agent-spec.ts';
 import { budgetRules } from '../rules/budget.ts';
+import { carrierOf, dnsTargets } from '../rules/carrier.ts';
 import { forbiddenField, invalidValue, required } from '../rules/causes.ts';
 import { policyRule } from '../rules/host.ts';
 import { tlsRules } from '../rules/references.ts';
@@ -10,6 +11,7 @@ import type { NetDnsSpec } from './spec.ts';
 import type { Findings } from '../rules/causes.ts';
 import { findings } from '../rules/causes.ts';
 import { scheduleRules } from '../rules/schedule.ts';
+import { targetDnsRules } from '../rules/target-dns.ts';
 import { unsupportedRules } from '../rules/unsupported.ts';
 import { completeTask } from './agent-spec.ts';
 import { objectOf } from './object.ts';
@@ -32,14 +34,6 @@ function targetRules(target: NetDnsSpec['target'], { causes }: Findings): void {
   if (server !== undefined && parseAddress(server) === undefined && (!dnsName.test(server) || /^[0-9.]+$/.test(server))) {
     causes.push(invalidValue('spec.target.targetUser.server', server, 'must be an IP address or a DNS name'));
   }
-  const { targetDns } = target;
-  if (targetDns === undefined) return;
-  if (!targetDns.testIPv4 && !targetDns.testIPv6) causes.push(forbiddenField('spec.target.targetDns', 'at least one of testIPv4 and testIPv6 must be true'));
-  for (const member of ['serviceName', 'serviceNamespace'] as const) {
-    const value = targetDns[member];
-    const problem = value === undefined || value === '' ? undefined : labelProblem(value);
-    if (problem !== undefined) causes.push(invalidValue(`spec.target.targetDns.${member}`, value, problem));
-  }
 }
 
 export const netDns: Kind = {
@@ -58,14 +52,17 @@ export const netDns: Kind = {
   columns: taskColumns,
   fieldSelectors: [],
   validate(object, context) {
-    const { spec } = object as z.infer<typeof schema>;
+    const task = object as z.infer<typeof schema>;
+    const { spec } = task;
     const found = findings();
     scheduleRules(spec.schedule, spec.request, found);
-    budgetRules(spec.request, 1, context, found);
+    budgetRules(spec.request, dnsTargets(task), carrierOf('NetDNS', task, context), context, found);
+    agentSpecRules(object, context, found);
     if (!dnsName.test(spec.request.domain) && spec.request.domain !== '.') {
       found.causes.push(invalidValue('spec.request.domain', spec.request.domain, 'must be a DNS name: labels of at most 63 characters, 253 in all'));
     }
     targetRules(spec.target, found);
+    if (spec.target.targetDns !== undefined) targetDnsRules(spec.target.targetDns, context, found);
     if (spec.target.targetUser !== undefined) policyRule('spec.target.targetUser.server', spec.target.targetUser.server, spec.target.targetUser.port, context.policy, found);
     if (spec.target.tlsSecretName !== undefined && spec.request.protocol !== 'tcp-tls') {
       found.warnings.push('spec.target.tlsSecretName: not used, request.protocol is not tcp-tls');

@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import type { Kind } from '../kind.ts';
-import type { AdmissionContext } from '../kind.ts';
+import { agentSpecRules } from '../rules/agent-spec.ts';
 import { budgetRules } from '../rules/budget.ts';
-import { forbiddenField } from '../rules/causes.ts';
-import type { NetReachSpec } from './spec.ts';
-import type { RunnerStatus } from './task.ts';
+import { carrierOf, reachTargets } from '../rules/carrier.ts';
 import { findings } from '../rules/causes.ts';
+import { reachRules } from '../rules/reach.ts';
 import { scheduleRules } from '../rules/schedule.ts';
 import { unsupportedRules } from '../rules/unsupported.ts';
 import { completeTask } from './agent-spec.ts';
@@ -15,17 +14,6 @@ import { taskStatusSchema } from './task.ts';
 import { taskColumns } from './task-columns.ts';
 
 const schema = objectOf('roundsman.io/v1', 'NetReach', 'Tests from every node that every other one can be reached, by the ways it names', { spec: netReachSpecSchema.prefault({}), status: taskStatusSchema.optional().describe('How the task fares; written by Roundsman') });
-
-/** Targets each runner would have: every address of a ready runner in the families asked for, its own too; at least one. */
-function targetCount(target: NetReachSpec['target'], context: AdmissionContext): number {
-  let count = 0;
-  for (const runner of context.list('runners.roundsman.io')) {
-    const status = runner.status as RunnerStatus | undefined;
-    if (status?.ready !== true) continue;
-    count += status.addresses.filter(({ family }) => (family === 'v4' ? target.ipv4 : target.ipv6)).length;
-  }
-  return Math.max(1, count);
-}
 
 export const netReach: Kind = {
   group: 'roundsman.io',
@@ -43,15 +31,14 @@ export const netReach: Kind = {
   columns: taskColumns,
   fieldSelectors: [],
   validate(object, context) {
-    const { spec } = object as z.infer<typeof schema>;
+    const task = object as z.infer<typeof schema>;
+    const { spec } = task;
     const found = findings();
     scheduleRules(spec.schedule, spec.request, found);
-    if (!spec.target.ipv4 && !spec.target.ipv6) found.causes.push(forbiddenField('spec.target', 'at least one of ipv4 and ipv6 must be true'));
-    const { endpoint, clusterIP, nodePort, loadBalancer, ingress } = spec.target;
-    if (!(endpoint || clusterIP || nodePort || loadBalancer || ingress)) {
-      found.causes.push(forbiddenField('spec.target', 'at least one of endpoint, clusterIP, nodePort, loadBalancer and ingress must be true'));
-    }
-    budgetRules(spec.request, targetCount(spec.target, context), context, found);
+    reachRules(spec.target, context, found);
+    const carrier = carrierOf('NetReach', task, context);
+    budgetRules(spec.request, reachTargets(spec, carrier, context), carrier, context, found);
+    agentSpecRules(object, context, found);
     unsupportedRules('NetReach', spec, context, found);
     return found;
   },

@@ -1,5 +1,6 @@
 import type { AdmissionContext } from '../kind.ts';
 import type { RunnerStatus } from '../kinds/task.ts';
+import type { Carrier } from './carrier.ts';
 import { invalidValue, type Findings } from './causes.ts';
 
 /** Requests per second that one runner may be asked for, all targets together, where nothing else is configured: at admission and in the runner. */
@@ -10,10 +11,10 @@ interface Request {
   readonly durationInSecond: number;
 }
 
-/** What one runner will be asked for, over all targets, must be within the capacity of each ready runner and within the configured limit. */
-export function budgetRules(request: Request, targets: number, context: AdmissionContext, { causes }: Findings): void {
+/** What one runner will be asked for, over all targets, must be within the capacity of each ready runner of the task's runtime and within the configured limit. */
+export function budgetRules(request: Request, targets: number, carrier: Carrier, context: AdmissionContext, { causes }: Findings): void {
   const qps = request.qps * targets;
-  const { capacity, whose } = capacityOf(context);
+  const { capacity, whose } = capacityOf(carrier, context);
   if (qps > capacity) {
     const times = targets === 1 ? '' : ` (${request.qps} to each of ${targets} targets is ${qps})`;
     const most = Math.floor(capacity / targets);
@@ -29,12 +30,12 @@ export function budgetRules(request: Request, targets: number, context: Admissio
 }
 
 /** The smallest one: every runner takes part in every round. */
-function capacityOf({ limits, list }: AdmissionContext): { capacity: number; whose: string } {
+function capacityOf({ runners }: Carrier, { limits }: AdmissionContext): { capacity: number; whose: string } {
   let capacity = limits.maxQpsPerRunner;
   let whose = 'the configured capacity of a runner';
-  for (const { metadata, status } of list('runners.roundsman.io')) {
-    const { ready, capacityQps } = (status ?? {}) as Partial<RunnerStatus>;
-    if (ready !== true || capacityQps === undefined || capacityQps >= capacity) continue;
+  for (const { metadata, status } of runners) {
+    const { capacityQps } = (status ?? {}) as Partial<RunnerStatus>;
+    if (capacityQps === undefined || capacityQps >= capacity) continue;
     capacity = capacityQps;
     whose = `the capacity of runner ${metadata.name}`;
   }

@@ -34,13 +34,7 @@ export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
     const valueProblem = labelValueProblem(value);
     if (valueProblem !== undefined) causes.push(invalidValue('metadata.labels', value, valueProblem));
   }
-  let bytes = 0;
-  for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
-    const keyProblem = qualifiedNameProblem(key.toLowerCase());
-    if (keyProblem !== undefined) causes.push(invalidValue('metadata.annotations', key, keyProblem));
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-  }
-  if (bytes > maxAnnotationBytes) causes.push(tooLong('metadata.annotations', maxAnnotationBytes));
+  causes.push(...annotationCauses(metadata.annotations ?? {}, 'metadata.annotations'));
   for (const finalizer of metadata.finalizers ?? []) {
     const problem = qualifiedNameProblem(finalizer);
     if (problem !== undefined) causes.push(invalidValue('metadata.finalizers', finalizer, problem));
@@ -50,6 +44,18 @@ export function metadataCauses(kind: Kind, metadata: ObjectMeta): Cause[] {
     if (finalizer.includes('/') || standardFinalizers.includes(finalizer)) continue;
     causes.push(invalidValue(`metadata.finalizers[${index}]`, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'));
   }
+  return causes;
+}
+
+export function annotationCauses(annotations: Readonly<Record<string, string>>, field: string): Cause[] {
+  const causes: Cause[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    const problem = qualifiedNameProblem(key.toLowerCase());
+    if (problem !== undefined) causes.push(invalidValue(field, key, problem));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > maxAnnotationBytes) causes.push(tooLong(field, maxAnnotationBytes));
   return causes;
 }
 

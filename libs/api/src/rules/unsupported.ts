@@ -1,62 +1,15 @@
 import type { AdmissionContext } from '../kind.ts';
-import type { Node } from '../kinds/node/schema.ts';
-import type { Runtime } from '../kinds/runtime/schema.ts';
 import type { TaskKind } from '../round/work.ts';
-import { defaultRuntime } from '../runtimes.ts';
+import { unsupportedParts } from './capabilities.ts';
 import { forbiddenField, type Findings } from './causes.ts';
-
-/** What a cluster can do for tasks. */
-export interface Capabilities {
-  /** Runners are in containers of workloads. Otherwise they are processes that agents keep: they have no Services, no Ingress, and no task has its own. */
-  readonly workloads: boolean;
-}
-
-/** A part of a task that this cluster cannot carry out. */
-export interface Unsupported {
-  readonly field: string;
-  readonly why: string;
-}
-
-/** What the default runtime tells; before there is one nothing speaks against workloads. */
-export const capabilitiesOf = (runtime: Runtime | undefined): Capabilities => ({ workloads: runtime?.spec.kind !== 'Process' });
-
-const needs = {
-  clusterIP: 'runners with a Service',
-  nodePort: 'runners with a Service',
-  loadBalancer: 'runners with a Service',
-  ingress: 'runners with an Ingress',
-  multusInterface: 'runners with interfaces of their own',
-} as const;
-const reason = 'the runners of this cluster are processes on its nodes. Run it where Docker is, or give it a Kubernetes API (ROUNDSMAN_CONTROLLERS_KUBECONFIG)';
-
-/**
- * The parts of a task's spec that this cluster cannot test. In our own group such a task is refused; through the kdoctor view it
- * is taken with a warning, and its rounds name them as `notTested`.
- */
-export function unsupportedParts(kind: TaskKind, spec: { readonly agentSpec?: unknown; readonly target?: unknown }, { workloads }: Capabilities): Unsupported[] {
-  if (workloads) return [];
-  const target = (spec.target ?? {}) as Record<string, unknown>;
-  const members = kind === 'NetReach' ? Object.entries(needs).filter(([member]) => target[member] === true) : [];
-  const parts = members.map(([member, what]) => ({ field: `spec.target.${member}`, why: `needs ${what}: ${reason}` }));
-  return spec.agentSpec === undefined ? parts : [...parts, { field: 'spec.agentSpec', why: `needs a workload for the task: ${reason}` }];
-}
+import { knownCapabilities } from './cluster.ts';
 
 export function unsupportedRules(kind: TaskKind, spec: { readonly agentSpec?: unknown; readonly target?: unknown }, context: AdmissionContext, found: Findings): void {
-  for (const { field, why } of unsupportedParts(kind, spec, knownCapabilities(context))) notPossible(field, why, context, found);
+  for (const { field, why } of unsupportedParts(kind, spec, knownCapabilities(context))) notTested(field, why, context, found);
 }
 
 /** Refused in our own group; through the kdoctor view, by which old manifests come, only said. */
-export function notPossible(field: string, why: string, { view }: AdmissionContext, { causes, warnings }: Findings): void {
+export function notTested(field: string, why: string, { view }: AdmissionContext, { causes, warnings }: Findings): void {
   if (view === undefined) causes.push(forbiddenField(field, why));
   else warnings.push(`${field}: not tested: ${why}`);
 }
-
-/** By the default runtime; while there is none by the nodes, and without any of these nothing is known. */
-function knownCapabilities({ get, list }: AdmissionContext): Capabilities {
-  const runtime = get('runtimes.roundsman.io', defaultRuntime.namespace, defaultRuntime.name) as Runtime | undefined;
-  if (runtime !== undefined) return capabilitiesOf(runtime);
-  const nodes = list('nodes') as readonly Node[];
-  return { workloads: nodes.length === 0 || nodes.some(runsContainers) };
-}
-
-const runsContainers = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'ContainersRunnable')?.status !== 'False';

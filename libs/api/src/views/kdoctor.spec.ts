@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '../meta.ts';
 import { viewOf } from './registry.ts';
 
+/** A cluster of which nothing is known. */
+const nothing = { get: () => undefined, list: () => [] };
 const netReach = viewOf('kdoctor.io/v1beta1', 'netreaches.roundsman.io')!;
 const http = viewOf('kdoctor.io/v1beta1', 'apphttphealthies.roundsman.io')!;
 const dns = viewOf('kdoctor.io/v1beta1', 'netdnses.roundsman.io')!;
@@ -45,7 +47,7 @@ const manifests = {
 
 describe('manifests written for kdoctor', () => {
   it.each([[netReach, manifests.NetReach], [http, manifests.AppHttpHealthy], [dns, manifests.Netdns]] as const)('%# are read back as they were written', (view, manifest) => {
-    const { object, warnings } = view.fromView(manifest, undefined, 'Strict');
+    const { object, warnings } = view.fromView(manifest, undefined, 'Strict', nothing);
     expect(warnings).toEqual([]);
     expect(object).toMatchObject({ apiVersion: 'roundsman.io/v1', spec: { schedule: manifest.spec.schedule, request: manifest.spec.request } });
     const shown = view.toView(stored(object));
@@ -53,7 +55,7 @@ describe('manifests written for kdoctor', () => {
     expect(shown.metadata).not.toHaveProperty('namespace');
   });
   it('get the defaults of kdoctor, where these can work', () => {
-    const spec = (body: object): Record<string, Record<string, unknown>> => netReach.fromView({ metadata: { name: 'x' }, spec: body }, undefined, 'Strict').object['spec'] as never;
+    const spec = (body: object): Record<string, Record<string, unknown>> => netReach.fromView({ metadata: { name: 'x' }, spec: body }, undefined, 'Strict', nothing).object['spec'] as never;
     expect(spec({}).request).toMatchObject({ durationInSecond: 2, qps: 10, perRequestTimeoutInMS: 500 });
     expect(spec({ request: {} }).request).toMatchObject({ durationInSecond: 2, qps: 5, perRequestTimeoutInMS: 500 });
     expect(spec({ schedule: { schedule: '0 1' } }).schedule).toEqual({ schedule: '0 1', roundNumber: 1 });
@@ -61,7 +63,7 @@ describe('manifests written for kdoctor', () => {
   });
   it('keep what no stored field means in an annotation that the view hides', () => {
     const manifest = { metadata: { name: 'x', annotations: { a: 'b' } }, spec: { expect: { statusCode: 204 }, sourceAgentNodeSelector: { matchLabels: { a: 'b' } }, target: { targetUser: { server: '1.1.1.1' } } } };
-    const { object } = dns.fromView(manifest, undefined, 'Strict');
+    const { object } = dns.fromView(manifest, undefined, 'Strict', nothing);
     expect(object).not.toHaveProperty('spec.expect.statusCode');
     expect(object).not.toHaveProperty('spec.sourceAgentNodeSelector');
     const shown = dns.toView(stored(object));
@@ -71,7 +73,7 @@ describe('manifests written for kdoctor', () => {
   it('must not hold fields that kdoctor does not know, ours included', () => {
     const refused = (spec: object): unknown => {
       try {
-        return netReach.fromView({ metadata: { name: 'x' }, spec }, undefined, 'Strict');
+        return netReach.fromView({ metadata: { name: 'x' }, spec }, undefined, 'Strict', nothing);
       } catch (error) {
         return (error as Error).message;
       }
@@ -101,16 +103,16 @@ describe('fields of our own', () => {
   });
   it('are kept when the object is written through the view', () => {
     const shown = dns.toView(ours) as unknown as Record<string, Record<string, object>>;
-    const { object } = dns.fromView({ ...shown, spec: { ...shown['spec'], request: { ...shown['spec']!['request'], qps: 7 } } }, ours, 'Strict');
+    const { object } = dns.fromView({ ...shown, spec: { ...shown['spec'], request: { ...shown['spec']!['request'], qps: 7 } } }, ours, 'Strict', nothing);
     expect(object['spec']).toMatchObject({ ...(ours.spec as object), request: { qps: 7, recordType: 'TXT' } });
   });
   it('give way to a schedule that is written there', () => {
-    const { object } = dns.fromView({ metadata: { name: 'x' }, spec: { schedule: { schedule: '0 5', roundTimeoutMinute: 2 }, target: { targetUser: { server: '1.1.1.1' } } } }, ours, 'Strict');
+    const { object } = dns.fromView({ metadata: { name: 'x' }, spec: { schedule: { schedule: '0 5', roundTimeoutMinute: 2 }, target: { targetUser: { server: '1.1.1.1' } } } }, ours, 'Strict', nothing);
     expect((object['spec'] as { schedule: object }).schedule).toEqual({ schedule: '0 5', roundTimeoutMinute: 2, roundNumber: 1 });
   });
   it('do not bring back what was removed through the view', () => {
     const old = stored({ spec: { target: { host: 'h', header: ['A: b'], bodyConfigmapName: 'c' }, agentSpec: { kind: 'DaemonSet', env: [{ name: 'a' }] } } });
-    const { object } = http.fromView({ metadata: { name: 'x' }, spec: { agentSpec: {}, target: { host: 'h' } } }, old, 'Strict');
+    const { object } = http.fromView({ metadata: { name: 'x' }, spec: { agentSpec: {}, target: { host: 'h' } } }, old, 'Strict', nothing);
     expect(object['spec']).not.toHaveProperty('target.header');
     expect(object['spec']).not.toHaveProperty('target.bodyConfigmapName');
     expect(object['spec']).not.toHaveProperty('agentSpec.env');

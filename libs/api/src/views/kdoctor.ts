@@ -6,6 +6,7 @@ import { appHttpHealthy } from '../kinds/apphttphealthy.ts';
 import { netDns } from '../kinds/netdns.ts';
 import { netReach } from '../kinds/netreach.ts';
 import { apiVersionOf, resourceKey, type Column } from '../kind.ts';
+import { knownFamilies, storedRuntime, type Stored } from '../rules/cluster.ts';
 import { decode } from '../validation/decode.ts';
 import { kdoctorSchemas, kdoctorVersion } from './kdoctor-schema.ts';
 import type { View } from './view.ts';
@@ -90,8 +91,8 @@ function viewFor(stored: Kind, kindName: keyof typeof kdoctorSchemas, shortNames
         ...(object.status !== undefined && { status: only(statusSchema, kdoctorStatus(object.status as Members)) }),
       };
     },
-    fromView(body, old, fieldValidation) {
-      const { object, warnings } = decode(view, body, fieldValidation);
+    fromView(body, old, fieldValidation, cluster) {
+      const { object, warnings } = decode(view, kindName === 'NetReach' ? withTarget(body, cluster) : body, fieldValidation);
       const spec = object.spec as Members;
       const kept = takeUnused(kindName, spec);
       const merged = old === undefined ? spec : withHidden(spec, old.spec as Members, visibleOf(specSchema) as Members);
@@ -111,6 +112,21 @@ function viewFor(stored: Kind, kindName: keyof typeof kdoctorSchemas, shortNames
     },
   };
   return view;
+}
+
+/** What kdoctor makes of a NetReach that says nothing of its target: every way that the cluster has, where that is known. */
+function withTarget(body: Readonly<Members>, stored: Stored): Readonly<Members> {
+  const spec = body['spec'] ?? {};
+  if (!isRecord(spec) || (spec['target'] ?? undefined) !== undefined) return body;
+  const families = knownFamilies(stored) ?? ['v4'];
+  const paths = storedRuntime(stored)?.status?.paths;
+  const target = {
+    ipv4: families.includes('v4'),
+    ipv6: families.includes('v6'),
+    loadBalancer: paths?.services.some(({ loadBalancer = [] }) => loadBalancer.length > 0) === true,
+    ingress: (paths?.ingress?.addresses.length ?? 0) > 0,
+  };
+  return { ...body, spec: { ...spec, target } };
 }
 
 /** The members that the view shows, as nested records: what is not in here is hidden. Loose parts and leaves are shown whole. */

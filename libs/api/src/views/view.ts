@@ -1,5 +1,6 @@
 import type { Kind } from '../kind.ts';
 import type { KubeObject } from '../meta.ts';
+import type { Stored } from '../rules/cluster.ts';
 import type { FieldValidation } from '../validation/decode.ts';
 
 /**
@@ -11,5 +12,5 @@ export interface View extends Kind {
   readonly resource: string;
   readonly toView: (object: KubeObject) => KubeObject;
   /** A body written in this group, in stored form (no namespace: the caller knows it). Throws ApiError as `decode` does. */
-  readonly fromView: (body: Readonly<Record<string, unknown>>, old: KubeObject | undefined, fieldValidation: FieldValidation) => { object: Record<string, unknown>; warnings: string[] };
+  readonly fromView: (body: Readonly<Record<string, unknown>>, old: KubeObject | undefined, fieldValidation: FieldValidation, cluster: Stored) => { object: Record<string, unknown>; warnings: string[] };
 }

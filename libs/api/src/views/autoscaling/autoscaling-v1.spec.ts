@@ -7,6 +7,8 @@ import { autoscalerRules } from '../../rules/autoscaler.ts';
 import { decode } from '../../validation/decode.ts';
 import { autoscalingV1 as view } from './autoscaling-v1.ts';
 
+/** A cluster of which nothing is known. */
+const nothing = { get: () => undefined, list: () => [] };
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' };
 const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } };
 const others = [
@@ -25,7 +27,7 @@ const stored = (spec: object, more: { annotations?: object; status?: object } = 
   decode(horizontalPodAutoscaler, { metadata: { name: 'x', namespace: 'default', ...(more.annotations === undefined ? {} : { annotations: more.annotations }) }, spec: { scaleTargetRef, maxReplicas: 5, ...spec }, ...(more.status === undefined ? {} : { status: more.status }) }, 'Strict').object;
 /** Written as intake does it. */
 function back(object: unknown): KubeObject {
-  const body = view.fromView(object as Record<string, unknown>, undefined, 'Strict').object;
+  const body = view.fromView(object as Record<string, unknown>, undefined, 'Strict', nothing).object;
   horizontalPodAutoscaler.prepare?.(body, undefined);
   const stored = decode(horizontalPodAutoscaler, body, 'Strict').object;
   autoscalerRules(stored);
@@ -81,6 +83,6 @@ describe('autoscaling/v1', () => {
     expect(cells.slice(0, 6)).toEqual(['x', 'Deployment/web', 'cpu: 90%/60%, memory: <unknown>/100Mi + 3 more...', '1', 5, 2]);
   });
   it('refuses members of v2', () => {
-    expect(() => view.fromView({ metadata: { name: 'x' }, spec: { scaleTargetRef, maxReplicas: 2, metrics: [] } }, undefined, 'Strict')).toThrow('HorizontalPodAutoscaler in version "v1" cannot be handled as a HorizontalPodAutoscaler: strict decoding error: unknown field "spec.metrics"');
+    expect(() => view.fromView({ metadata: { name: 'x' }, spec: { scaleTargetRef, maxReplicas: 2, metrics: [] } }, undefined, 'Strict', nothing)).toThrow('HorizontalPodAutoscaler in version "v1" cannot be handled as a HorizontalPodAutoscaler: strict decoding error: unknown field "spec.metrics"');
   });
 });

@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AdmissionContext, Cause } from '../kind.ts';
+import type { KubeObject } from '../meta.ts';
+import { agentSpecSchema, completeTask, type AgentSpec } from '../kinds/agent-spec.ts';
+import type { ResourceRequirements } from '../kinds/pod/resources.ts';
+import { compareQuantities } from '../quantity.ts';
+import { duplicate, forbiddenField, invalidValue, type Findings } from './causes.ts';
+import { storedNodes, type Stored } from './cluster.ts';
+import { annotationCauses } from './metadata.ts';
+import { environmentCauses } from './pod/environment.ts';
+import { affinityCauses } from './pod/placement.ts';
+import { resourceCauses } from './pod/resources.ts';
+
+const field = 'spec.agentSpec';
+
+/** What a runtime of a task's own may be made of. */
+export function agentSpecRules(task: KubeObject, context: AdmissionContext, { causes, warnings }: Findings): void {
+  const { agentSpec } = task.spec as { agentSpec?: AgentSpec };
+  if (context.old !== undefined && !isDeepStrictEqual(madeOf(task), madeOf(context.old))) {
+    causes.push(forbiddenField(field, 'the runtime of a task is made once: only terminationGracePeriodMinutes may be changed. Delete the task and create it again'));
+  }
+  if (agentSpec === undefined) return;
+  const { kind, deploymentReplicas, annotation = {}, affinity, env = [], resources = {} } = agentSpec;
+  if (kind === 'DaemonSet' && deploymentReplicas !== undefined) warnings.push(`${field}.deploymentReplicas: not used, kind is DaemonSet, which has a runner on every node`);
+  causes.push(
+    ...annotationCauses(annotation, `${field}.annotation`),
+    ...Object.keys(annotation).filter(isOurs).map((key) => forbiddenField(`${field}.annotation[${key}]`, 'annotations below roundsman.io are set by Roundsman itself')),
+    ...(affinity === undefined ? [] : affinityCauses(affinity, `${field}.affinity`)),
+    ...environmentCauses(env, `${field}.env`),
+    ...env.flatMap(({ name }, index) => [
+      ...(/^(ROUNDSMAN|POD)_/.test(name) ? [forbiddenField(`${field}.env[${index}].name`, 'variables that begin with ROUNDSMAN_ or POD_ are set by Roundsman itself')] : []),
+      ...(env.slice(0, index).some((other) => other.name === name) ? [duplicate(`${field}.env[${index}].name`, name)] : []),
+    ]),
+    ...resourceCauses(resources, `${field}.resources`),
+    ...((resources.claims ?? []).length > 0 ? [forbiddenField(`${field}.resources.claims`, 'the pods of a runtime have no resource claims')] : []),
+    ...roomCauses(resources, context),
+  );
+}
+
+const isOurs = (key: string): boolean => key.startsWith('roundsman.io/') || key.includes('.roundsman.io/');
+
+/** What the runtime is made of, with the defaults of today. */
+function madeOf(task: KubeObject): unknown {
+  const { agentSpec } = task.spec as { agentSpec?: unknown };
+  const read = agentSpecSchema.optional().safeParse(agentSpec);
+  if (!read.success || read.data === undefined) return agentSpec;
+  const complete = { ...task, spec: { agentSpec: read.data } };
+  completeTask(complete);
+  const { terminationGracePeriodMinutes: _minutes, ...made } = complete.spec.agentSpec;
+  return made;
+}
+
+/** What every runner requests must be what a node has; where no nodes are known the workload tells. */
+function roomCauses({ limits = {}, requests = {} }: ResourceRequirements, stored: Stored): Cause[] {
+  const nodes = storedNodes(stored).flatMap(({ status }) => (status?.allocatable === undefined ? [] : [status.allocatable]));
+  if (nodes.length === 0) return [];
+  const wanted = { ...limits, ...requests };
+  const has = (node: Record<string, string>, name: string): boolean => compareQuantities(node[name] ?? '0', wanted[name]!) >= 0;
+  const names = Object.keys(wanted).filter((name) => !wanted[name]!.startsWith('-'));
+  const causes = names.flatMap((name): Cause[] => {
+    if (nodes.some((node) => has(node, name))) return [];
+    const most = nodes.map((node) => node[name] ?? '0').reduce((a, b) => (compareQuantities(a, b) < 0 ? b : a));
+    return [invalidValue(`${field}.resources.${name in requests ? 'requests' : 'limits'}[${name}]`, wanted[name], `no node has so much, the largest one has ${most}`)];
+  });
+  if (causes.length > 0 || nodes.some((node) => names.every((name) => has(node, name)))) return causes;
+  return [invalidValue(`${field}.resources`, wanted, 'no node has all of this')];
+}
