@@ -49,6 +49,7 @@ interface RoundHead {
   task: string;
   start: Date;
   registered: boolean;
+  notTested: string[];
 }
 
 /** Serialises the moment of closing over all rounds, so that report versions become visible in their order. */
@@ -77,7 +78,7 @@ export async function closeRound(pool: pg.Pool, request: CloseRequest): Promise<
 
 async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }: CloseRequest): Promise<ClosedRound | undefined> {
   const { rows } = await client.query<RoundHead>(
-    `select kind, namespace, task, round_start as start, registered from report.rounds where task_uid = $1 and round = $2 and closed_at is null for update`,
+    `select kind, namespace, task, round_start as start, registered, not_tested as "notTested" from report.rounds where task_uid = $1 and round = $2 and closed_at is null for update`,
     [taskUid, round],
   );
   const head = rows[0];
@@ -93,7 +94,7 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
   const runners = await loadRunners(client, taskUid, round);
   const sums = sumRunners(runners);
   const outcomes = await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets);
-  const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes);
+  const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes, head.notTested);
   const state = stateOf(cause, runners);
   const comparison = await compareWithPrevious(client, { taskUid, round, successRate: sums.successRate, latency: sums.percentiles, runners: outcomes });
   await client.query('select pg_advisory_xact_lock($1)', [versionLock]);

@@ -5,6 +5,9 @@ import { judge } from '../success.ts';
 /** What a made-up target result shall say; what is left out is zero. */
 export interface ResultOptions {
   node?: string;
+  interface?: string;
+  /** What was addressed; made from the target's name when left out. */
+  address?: string;
   layer?: TargetResult['layer'];
   family?: 'v4' | 'v6';
   latenciesUs?: number[];
@@ -33,9 +36,10 @@ export function resultOf(target: string, options: ResultOptions): TargetResult {
   return targetResultSchema.parse({
     target,
     layer: options.layer ?? (options.node === undefined ? 'url' : 'endpoint'),
-    address: `http://${target}`,
+    address: options.address ?? `http://${target}`,
     method: 'GET',
     ...(options.node === undefined ? {} : { targetNode: options.node }),
+    ...(options.interface === undefined ? {} : { interface: options.interface }),
     ...(options.family === undefined ? {} : { family: options.family }),
     startedAt: at,
     endedAt: at,

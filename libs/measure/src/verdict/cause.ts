@@ -4,7 +4,7 @@ import type { Observation } from './observation.ts';
 /** This share of all failures makes one kind of error the cause. */
 const dominant = 0.8;
 
-interface Cause {
+export interface Cause {
   /** The finding's code when a whole target fails for this cause; absent: `target-down`. */
   code?: FindingCode;
   /** Continues a sentence: "…: connections are refused". */
@@ -59,11 +59,18 @@ function detail(code: ProbeErrorCode, all: readonly Observation[]): string | und
   return undefined;
 }
 
-function most(counts: Record<string, number>[]): string | undefined {
+const most = (counts: Record<string, number>[]): string | undefined => {
+  const top = topOf(counts);
+  return top === undefined ? undefined : `mostly ${top}`;
+};
+
+/** The HTTP status that came most often. */
+export const topStatus = (all: readonly Observation[]): string | undefined => topOf(all.map((o) => o.result.statusCodes));
+
+function topOf(counts: Record<string, number>[]): string | undefined {
   const sum = new Map<string, number>();
   for (const one of counts) for (const [key, count] of Object.entries(one)) sum.set(key, (sum.get(key) ?? 0) + count);
-  const top = [...sum].sort((a, b) => b[1] - a[1])[0];
-  return top === undefined ? undefined : `mostly ${top[0]}`;
+  return [...sum].sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
 /** A target that answers but is not good enough: slow, or some requests failing. */

@@ -1,40 +1,62 @@
 import type { RoundFinding } from '@roundsman/api';
 import { compareNames } from '../names.ts';
-import { causeOf, impairment } from './cause.ts';
-import { combine, evidenceOf, type Health, type Observation } from './observation.ts';
+import { impairment } from './cause.ts';
+import { draftOf, type Draft, type Family } from './draft.ts';
+import { combine, type Health, type Observation } from './observation.ts';
 
-/** What the mesh says, and which nodes it says it about: other layers need not say it again. */
+/** What the mesh of one family says, and which nodes and paths it says it about: other layers need not say it again. */
 export interface MeshVerdict {
-  findings: RoundFinding[];
+  drafts: Draft[];
+  /** Nothing reaches anything. */
+  whole?: Draft;
   /** Nodes whose own probes fail because of themselves. */
-  badSources: Set<string>;
+  badSources: Map<string, Draft>;
   /** Nodes that others cannot reach. */
-  badDestinations: Set<string>;
+  badDestinations: Map<string, Draft>;
+  /** Does nothing at all come through from one node to another (or to itself)? */
+  isPairDown: (from: string, to: string) => boolean;
+  /** Per probing node: what it saw of all endpoints. */
+  endpoints: Map<string, Health>;
 }
 
 /** Pairs named one by one; beyond, one finding counts the rest. */
 const maxPairs = 20;
 
 /**
- * Infers from a node x node matrix what is broken: a whole column is the destination, a whole row the source, a single cell
- * the path. `label` tells families apart where there are several ("over IPv6").
+ * Infers from a node x node matrix of one family what is broken: a whole column is the destination, a whole row the source, a single cell
+ * the path. `on` tells interfaces apart: ` on interface net1`, empty for the pods' own addresses.
  */
-export function judgeMesh(observations: readonly Observation[], label: string): MeshVerdict {
-  const grid = new Grid(observations);
-  const verdict: MeshVerdict = { findings: [], badSources: new Set(), badDestinations: new Set() };
-  const add = (finding: RoundFinding): void => void verdict.findings.push(finding);
+export function judgeMesh(observations: readonly Observation[], on: string): MeshVerdict {
+  const family = observations[0]?.result.family;
+  const lone = loneEndpoints(observations);
+  const grid = new Grid(observations.filter((o) => !lone.has(o.result.target)));
+  const verdict: MeshVerdict = {
+    drafts: [], badSources: new Map(), badDestinations: new Map(), endpoints: new Map([...Map.groupBy(observations, (o) => o.from)].map(([node, all]) => [node, combine(all)])),
+    isPairDown: (from, to) => grid.cell(from, to)?.health === 'down',
+  };
+  const add = (finding: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>): Draft => {
+    const draft = draftOf({ ...finding, layer: 'endpoint', family });
+    verdict.drafts.push(draft);
+    return draft;
+  };
   const remote = grid.cells.filter((c) => c.from !== c.to);
-  const over = label === '' ? '' : ` ${label}`;
 
   if (remote.length > 1 && remote.every((c) => c.health === 'down')) {
     const selves = grid.cells.filter((c) => c.from === c.to);
     const local = selves.length > 0 && selves.every((c) => c.health === 'down') ? 'not even from the node itself' : 'each node reaches only itself';
-    add({ code: 'all-down', severity: 'critical', subject: `mesh${over}`, message: `No node reaches any other${over} (${local})${because(remote.flatMap((c) => c.all))}.`, evidence: evidenceOf(observations) });
+    verdict.whole = add({ code: 'all-down', severity: 'critical', subject: 'mesh', say: ({ over, why }) => `No node reaches any other${on}${over} (${local})${why}.`, seen: observations });
     for (const node of grid.nodes) {
-      verdict.badSources.add(node);
-      verdict.badDestinations.add(node);
+      verdict.badSources.set(node, verdict.whole);
+      verdict.badDestinations.set(node, verdict.whole);
     }
     return verdict;
+  }
+  for (const [target, all] of lone) {
+    const node = all[0]!.result.targetNode!;
+    add({
+      code: 'target-down', severity: 'critical', subject: `target ${target.replace(`/${family ?? ''}`, '')}`, seen: all,
+      say: ({ over, why, at }) => `The endpoint ${at} on node ${node} answers nobody${on}${over}, others on the same node do${why}.`,
+    });
   }
 
   const columns = new Set(grid.destinations.filter((node) => grid.column(node).length > 0 && combineCells(grid.column(node)) === 'down'));
@@ -44,40 +66,56 @@ export function judgeMesh(observations: readonly Observation[], label: string): 
   // with destinations that others reach.
   for (const node of [...columns].filter((n) => rows.has(n))) {
     if (grid.row(node).length + grid.column(node).length < 3) continue;
-    verdict.badSources.add(node);
-    verdict.badDestinations.add(node);
-    const cells = [...grid.row(node), ...grid.column(node)].flatMap((c) => c.all);
-    add({ code: 'node-isolated', severity: 'critical', subject: `node ${node}`, message: `Node ${node} is cut off${over}: it reaches no other node and none reaches it${because(cells)}.`, evidence: evidenceOf(cells) });
+    const seen = [...grid.row(node), ...grid.column(node)].flatMap((c) => c.all);
+    const draft = add({ code: 'node-isolated', severity: 'critical', subject: `node ${node}`, say: ({ over, why }) => `Node ${node} is cut off${on}${over}: it reaches no other node and none reaches it${why}.`, seen });
+    verdict.badSources.set(node, draft);
+    verdict.badDestinations.set(node, draft);
   }
   for (const node of columns) {
     if (verdict.badDestinations.has(node)) continue;
     const witnesses = grid.column(node).filter((c) => !rows.has(c.from));
     const self = grid.cell(node, node);
     if (witnesses.length < 2 && self?.health !== 'down') continue;
-    verdict.badDestinations.add(node);
-    const cells = grid.column(node).flatMap((c) => c.all);
     const inside = self?.health === 'good' ? ' It answers on the node itself, so the way to it is broken.' : self?.health === 'down' ? ' It does not answer on the node itself either, so the echo target is broken.' : '';
-    add({ code: 'node-unreachable', severity: 'critical', subject: `node ${node}`, message: `Node ${node} is unreachable${over} or its echo target does not answer: every node fails to reach it${because(cells)}.${inside}`, evidence: evidenceOf([...cells, ...(self?.all ?? [])]) });
+    verdict.badDestinations.set(node, add({
+      code: 'node-unreachable', severity: 'critical', subject: `node ${node}`, seen: [...grid.column(node).flatMap((c) => c.all), ...(self?.all ?? [])],
+      say: ({ over, why }) => `Node ${node} is unreachable${on}${over} or its echo target does not answer: every node fails to reach it${why}.${inside}`,
+    }));
   }
   for (const node of rows) {
     if (verdict.badSources.has(node)) continue;
     const proof = grid.row(node).filter((c) => !verdict.badDestinations.has(c.to));
     if (proof.length < 2) continue;
-    verdict.badSources.add(node);
-    const cells = grid.row(node).flatMap((c) => c.all);
-    add({ code: 'node-no-egress', severity: 'critical', subject: `node ${node}`, message: `Node ${node} cannot reach out${over}: it reaches no other node, though others reach them${because(cells)}.`, evidence: evidenceOf(cells) });
+    verdict.badSources.set(node, add({
+      code: 'node-no-egress', severity: 'critical', subject: `node ${node}`, seen: grid.row(node).flatMap((c) => c.all),
+      say: ({ over, why }) => `Node ${node} cannot reach out${on}${over}: it reaches no other node, though others reach them${why}.`,
+    }));
   }
 
   const open = grid.cells.filter((c) => c.health !== 'good' && (c.from === c.to ? !verdict.badDestinations.has(c.to) : !verdict.badSources.has(c.from) && !verdict.badDestinations.has(c.to)));
   for (const cell of limited(open.filter((c) => c.health === 'down'), 'path-broken', 'critical', add)) {
-    const what = cell.from === cell.to ? `Node ${cell.to} does not reach its own echo target${over}` : `The path from ${cell.from} to ${cell.to} is broken${over}, while other paths work`;
-    add({ code: 'path-broken', severity: 'critical', subject: `path ${cell.from} -> ${cell.to}`, message: `${what}${because(cell.all)}.`, evidence: evidenceOf(cell.all) });
+    const what = ({ over }: { over: string }): string =>
+      cell.from === cell.to ? `Node ${cell.to} does not reach its own echo target${on}${over}` : `The path from ${cell.from} to ${cell.to} is broken${on}${over}, while other paths work`;
+    add({ code: 'path-broken', severity: 'critical', subject: `path ${cell.from} -> ${cell.to}`, say: (words) => `${what(words)}${words.why}.`, seen: cell.all });
   }
-  judgeImpaired(grid, open.filter((c) => c.health === 'impaired'), over, add);
+  judgeImpaired(grid, open.filter((c) => c.health === 'impaired'), on, add);
   return verdict;
 }
 
-function judgeImpaired(grid: Grid, impaired: Cell[], over: string, add: (finding: RoundFinding) => void): void {
+type Add = (finding: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>) => unknown;
+
+/** Of several endpoints on one node, those that answer nobody while another of them does: theirs is no matter of nodes. */
+function loneEndpoints(observations: readonly Observation[]): Map<string, Observation[]> {
+  const lone = new Map<string, Observation[]>();
+  for (const onNode of Map.groupBy(observations, (o) => o.result.targetNode).values()) {
+    const endpoints = [...Map.groupBy(onNode, (o) => o.result.target)];
+    const dead = endpoints.filter(([, all]) => combine(all) === 'down');
+    if (dead.length < endpoints.length) for (const [target, all] of dead) lone.set(target, all);
+  }
+  return lone;
+}
+
+function judgeImpaired(grid: Grid, impaired: Cell[], on: string, add: Add): void {
   const explained = new Set<Cell>();
   const candidates = new Set(impaired);
   const whole = (node: string, cells: Cell[], direction: string): void => {
@@ -85,26 +123,33 @@ function judgeImpaired(grid: Grid, impaired: Cell[], over: string, add: (finding
     if (bad.length < 2 || bad.length < cells.length) return;
     for (const cell of bad) explained.add(cell);
     const all = bad.flatMap((c) => c.all);
-    add({ code: 'node-degraded', severity: 'warning', subject: `node ${node}`, message: `Everything ${direction} node ${node} is degraded${over}: ${impairment(all).text}.`, evidence: evidenceOf(all) });
+    add({ code: 'node-degraded', severity: 'warning', subject: `node ${node}`, say: ({ over }) => `Everything ${direction} node ${node} is degraded${on}${over}: ${impairment(all).text}.`, seen: all });
   };
   for (const node of grid.destinations) whole(node, grid.column(node), 'to');
   for (const node of grid.sources) whole(node, grid.row(node), 'from');
   for (const cell of limited(impaired.filter((c) => !explained.has(c)), 'path-degraded', 'warning', add)) {
     const { code, text } = impairment(cell.all);
-    add({ code: code ?? 'path-degraded', severity: 'warning', subject: `path ${cell.from} -> ${cell.to}`, message: `The path from ${cell.from} to ${cell.to} is degraded${over}: ${text}.`, evidence: evidenceOf(cell.all) });
+    add({ code: code ?? 'path-degraded', severity: 'warning', subject: `path ${cell.from} -> ${cell.to}`, say: ({ over }) => `The path from ${cell.from} to ${cell.to} is degraded${on}${over}: ${text}.`, seen: cell.all });
   }
 }
 
-function limited(cells: Cell[], code: 'path-broken' | 'path-degraded', severity: RoundFinding['severity'], add: (finding: RoundFinding) => void): Cell[] {
+/** Names so many one by one, and counts the rest. */
+export function limited<T extends { all: Observation[] }>(cells: T[], code: 'path-broken' | 'path-degraded', severity: RoundFinding['severity'], add: Add): T[] {
   if (cells.length <= maxPairs) return cells;
   const rest = cells.slice(maxPairs);
-  add({ code, severity, subject: `${rest.length} more paths`, message: `${rest.length} more paths between nodes have the same trouble.`, evidence: evidenceOf(rest.flatMap((c) => c.all)) });
+  add({ code, severity, subject: `${rest.length} more paths`, say: ({ over }) => `${rest.length} more paths${over} have the same trouble.`, seen: rest.flatMap((c) => c.all) });
   return cells.slice(0, maxPairs);
 }
 
-function because(all: readonly Observation[]): string {
-  const cause = causeOf(all.filter((o) => o.health !== 'good'));
-  return cause === undefined ? '' : `; ${cause.text}`;
+/** The verdict of a family in which nothing comes through while another one works. */
+export function deadFamily(observations: readonly Observation[], family: Family): MeshVerdict {
+  const draft = draftOf({
+    code: 'family-down', severity: 'critical', subject: `IP${family ?? ''}`, layer: 'endpoint', family, seen: observations,
+    say: ({ why }) => `IP${family ?? ''} does not work between any nodes${why}.`,
+  });
+  const nodes = new Set(observations.flatMap((o) => [o.from, o.result.targetNode!]));
+  const all = new Map([...nodes].map((node) => [node, draft]));
+  return { drafts: [draft], whole: draft, badSources: all, badDestinations: all, isPairDown: () => true, endpoints: new Map([...nodes].map((node) => [node, 'down'])) };
 }
 
 interface Cell {

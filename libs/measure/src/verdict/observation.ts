@@ -33,6 +33,9 @@ export function combine(all: readonly Observation[]): Health {
   return all.every((o) => o.health === 'down') ? 'down' : 'impaired';
 }
 
+/** Those of each probing node. */
+export const bySource = (all: readonly Observation[]): Map<string, Observation[]> => Map.groupBy(all, (o) => o.from);
+
 /** `node-1 -> endpoint/v4/node-2 (http://10.0.0.2:80/): 0 of 20 succeeded, refused 20`. */
 export function describe({ from, result: r }: Observation): string {
   const errors = Object.entries(r.errors).map(([code, count]) => `${code} ${count}`);

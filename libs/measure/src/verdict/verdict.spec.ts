@@ -111,7 +111,7 @@ describe('verdict of layered NetReach', () => {
   });
 
   it('blames the service when its endpoints answer and it fails everywhere', () => {
-    expect(codes(layered((_, layer) => (layer === 'clusterIP' ? dead : good)))).toEqual(['service-forwarding target clusterIP/v4']);
+    expect(codes(layered((_, layer) => (layer === 'clusterIP' ? dead : good)))).toEqual(['service-down layer clusterIP']);
   });
 
   it('does not blame the service for a node that reaches nothing', () => {
@@ -220,6 +220,23 @@ describe('verdict of runners', () => {
     const verdict = judgeAll(mesh((from, to) => (to === 'node-3' ? dead : good)).map((r) => (r.node === 'node-3' ? { ...r, starvation: starved } : r)));
     expect(verdict.state).toBe('broken');
     expect(verdict.findings.map((f) => f.code)).toEqual(['node-unreachable', 'prober-starved']);
+  });
+
+  it('is incomplete by what could not be tested, also when nothing else was asked for', () => {
+    const parts = ['spec.target.loadBalancer: the Service has no load balancer address', 'spec.target.ipv6: no runner has an IPv6 address'];
+    const verdict = verdictSchema.parse(verdictOf(mesh(() => good), parts));
+    expect(verdict).toMatchObject({ state: 'incomplete', summary: 'Not tested: spec.target.loadBalancer: the Service has no load balancer address. (and 1 more)' });
+    expect(verdict.findings.map((f) => `${f.code} ${f.subject}`)).toEqual(['not-tested spec.target.loadBalancer', 'not-tested spec.target.ipv6']);
+    expect(verdictOf(mesh(() => good).map((r) => ({ ...r, targets: [] })), parts)).toMatchObject({ state: 'incomplete', findings: [{ code: 'not-tested' }, { code: 'not-tested' }] });
+    expect(verdictOf(mesh((_, to) => (to === 'node-3' ? dead : good)), parts)).toMatchObject({ state: 'broken', findings: [{ code: 'node-unreachable' }, { code: 'not-tested' }, { code: 'not-tested' }] });
+  });
+
+  it('says in its summary why nobody at all took part', () => {
+    const pending = (runner: string, reason: string): RunnerOutcome => ({ runner, node: '', state: 'missing', reason, targets: [] });
+    const unready = 'it was not ready when the round started: 0/3 nodes are available: 3 Insufficient cpu';
+    expect(judgeAll([pending('a', unready), pending('b', unready)]).summary).toBe(`The round measured nothing: none of its 2 runners reported: ${unready}. (and 2 more)`);
+    expect(judgeAll([pending('a', unready), pending('b', unready), pending('c', 'no heartbeat')])).toMatchObject({ state: 'incomplete', summary: expect.stringContaining(`${unready} (2); no heartbeat (1).`) });
+    expect(judgeAll([pending('a', unready)]).summary).toBe(`Runner a did not report: ${unready}.`);
   });
 
   it('reports runners that could not run, cancellation, and a round that measured nothing', () => {

@@ -1,21 +1,21 @@
 import type { RoundFinding, TargetResult, Verdict, VerdictState } from '@roundsman/api';
 import { compareNames } from '../names.ts';
 import { exhaustionOf } from './exhaustion.ts';
-import { judgeMesh } from './mesh.ts';
-import { combine, evidenceOf, observe, type Health, type Observation, type RunnerOutcome } from './observation.ts';
+import { evidenceOf, observe, type Observation, type RunnerOutcome } from './observation.ts';
+import { judgeReachability } from './reachability.ts';
 import { holdsWhenStarved } from './starved.ts';
-import { judgeTarget, mergeBySource } from './targets.ts';
 
 /**
  * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
  * `missing`. Latencies and timeouts of starved probers, and failures that are a prober's own, are not used to accuse
- * anybody; a refusal or a wrong answer that a starved prober was given counts. Neither makes a round healthy.
+ * anybody; a refusal or a wrong answer that a starved prober was given counts. Neither makes a round healthy, nor does one of whose task
+ * a part could not be tested (`notTested`, in words: `spec.target.ipv6: why`).
  */
-export function verdictOf(runners: readonly RunnerOutcome[]): Verdict {
+export function verdictOf(runners: readonly RunnerOutcome[], notTested: readonly string[] = []): Verdict {
   const observations = runners
     .filter((r) => r.state !== 'canceled')
     .flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result)));
-  const findings = [...judgeReachability(observations), ...judgeRunners(runners)];
+  const findings = [...judgeReachability(observations), ...judgeRunners(runners), ...judgeParts(notTested)];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
@@ -29,48 +29,14 @@ const isTrusted = (runner: RunnerOutcome, result: TargetResult): boolean =>
 
 const rank: Record<RoundFinding['severity'], number> = { critical: 0, warning: 1, info: 2 };
 
-function judgeReachability(observations: readonly Observation[]): RoundFinding[] {
-  const isMesh = ({ result }: Observation): boolean => result.targetNode !== undefined && result.layer === 'endpoint';
-  const mesh = observations.filter(isMesh);
-  const others = observations.filter((o) => !isMesh(o));
-  const families = [...new Set(mesh.map((o) => o.result.family))];
-  const findings: RoundFinding[] = [];
-  const badSources = new Set<string>();
-  const dead = families.length > 1 ? families.filter((f) => combine(ofFamily(mesh, f)) === 'down') : [];
-  for (const family of families) {
-    const seen = ofFamily(mesh, family);
-    const label = families.length > 1 && family !== undefined ? `over IP${family}` : '';
-    if (dead.includes(family) && dead.length < families.length) {
-      findings.push({ code: 'family-down', severity: 'critical', subject: `IP${family ?? ''}`, message: `IP${family ?? ''} does not work between any nodes, the other family does.`, evidence: evidenceOf(seen) });
-      continue;
-    }
-    const verdict = judgeMesh(seen, label);
-    findings.push(...verdict.findings);
-    // A node that is cut off in one family only may well reach services in the other.
-    if (families.length === 1) for (const node of verdict.badSources) badSources.add(node);
-  }
-  const endpoints = endpointHealth(mesh, dead);
-  const byTarget = Map.groupBy(others, (o) => o.result.target);
-  const ofTargets = [...byTarget].flatMap(([target, seen]) => judgeTarget(target, seen, { badSources, endpoints }));
-  findings.push(...mergeBySource(ofTargets, others));
-  return findings;
-}
-
-function ofFamily(all: readonly Observation[], family: 'v4' | 'v6' | undefined): Observation[] {
-  return all.filter((o) => o.result.family === family);
-}
-
-/** Per probing node: does it reach the endpoints (in a family that works at all)? */
-function endpointHealth(mesh: readonly Observation[], dead: readonly ('v4' | 'v6' | undefined)[]): Map<string, Health> {
-  const alive = mesh.filter((o) => !dead.includes(o.result.family));
-  return new Map([...Map.groupBy(alive, (o) => o.from)].map(([node, all]) => [node, combine(all)]));
-}
-
 function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
   const findings: RoundFinding[] = [];
+  if (runners.length > 1 && runners.every((r) => r.state === 'missing')) {
+    findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: `The round measured nothing: none of its ${runners.length} runners reported: ${reasonsOf(runners)}.`, evidence: [] });
+  }
   for (const r of runners.toSorted((a, b) => compareNames(a.runner, b.runner))) {
     const who = `runner ${r.runner}`;
-    const where = `${r.runner} on node ${r.node}`;
+    const where = r.node === '' ? r.runner : `${r.runner} on node ${r.node}`;
     const why = r.reason === undefined ? '' : `: ${r.reason}`;
     if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
     if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not run the round${why}.`, evidence: [] });
@@ -89,9 +55,22 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
   return findings;
 }
 
+/** Why runners are missing, each reason once, the most frequent first. */
+function reasonsOf(runners: readonly RunnerOutcome[]): string {
+  const counts = [...Map.groupBy(runners, (r) => r.reason ?? 'nobody knows why')].map(([reason, all]) => ({ reason, n: all.length })).sort((a, b) => b.n - a.n);
+  const told = counts.slice(0, maxReasons).map(({ reason, n }) => (counts.length === 1 ? reason : `${reason} (${n})`));
+  return counts.length > maxReasons ? `${told.join('; ')}; and ${counts.length - maxReasons} more reasons` : told.join('; ');
+}
+const maxReasons = 3;
+
+/** What the task asked for and nobody could measure. */
+function judgeParts(notTested: readonly string[]): RoundFinding[] {
+  return notTested.map((words): RoundFinding => ({ code: 'not-tested', severity: 'warning', subject: words.split(': ')[0]!, message: `Not tested: ${words.replace(/\.$/, '')}.`, evidence: [] }));
+}
+
 /** The measuring itself had trouble: that says nothing about what was measured. */
 const untrusted = new Set<RoundFinding['code']>(['prober-starved', 'prober-exhausted']);
-const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-error', 'round-canceled', 'no-targets']);
+const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-error', 'round-canceled', 'no-targets', 'not-tested']);
 
 function stateOf(findings: readonly RoundFinding[]): VerdictState {
   if (findings.some((f) => f.severity === 'critical')) return 'broken';
