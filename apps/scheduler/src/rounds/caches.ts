@@ -1,4 +1,4 @@
-import { taskKinds, taskLabels, taskResources, type AnyTask, type Round, type Runner, type TaskKind } from '@roundsman/api';
+import { systemNamespace, taskKinds, taskLabels, taskResources, type AnyTask, type Round, type Runner, type Runtime, type TaskKind } from '@roundsman/api';
 import type { Informer, Replica } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
 
@@ -7,11 +7,12 @@ export type Task = AnyTask;
 /** Committed objects, read past the caches where being a moment behind would matter. */
 export type Reader = Pick<Store, 'get'>;
 
-/** What the scheduler reads: tasks, their rounds, the runners. Kept by the standby too, so that it can take over at once. */
+/** What the scheduler reads: tasks, their rounds, the runners and runtimes. Kept by the standby too, so that it can take over at once. */
 export class Caches {
   readonly tasks: ReadonlyMap<TaskKind, Informer<Task>>;
   readonly rounds: Informer<Round>;
   readonly runners: Informer<Runner>;
+  readonly runtimes: Informer<Runtime>;
   readonly #replica: Pick<Replica, 'problem'>;
   /** Milliseconds; when a task's generation was seen to change. Not known for changes while this process was away. */
   readonly #changed = new Map<string, number>();
@@ -23,7 +24,8 @@ export class Caches {
     this.#replica = replica;
     this.tasks = new Map(taskKinds.map((kind) => [kind, replica.informer<Task>(taskResources[kind])]));
     this.rounds = replica.informer<Round>('rounds.roundsman.io', [taskLabels.uid]);
-    this.runners = replica.informer<Runner>('runners.roundsman.io');
+    this.runners = replica.informer<Runner>('runners.roundsman.io', [], { runtime: ({ status }) => status?.runtime });
+    this.runtimes = replica.informer<Runtime>('runtimes.roundsman.io', [], { task: ({ spec }) => spec.task?.uid });
     for (const informer of this.tasks.values()) {
       informer.onChange(({ type, object, before }) => {
         if (type === 'DELETED') this.#changed.delete(object.metadata.uid);
@@ -50,7 +52,20 @@ export class Caches {
   }
 
   runnersOf(runtime: string): Runner[] {
-    return this.runners.list().filter(({ status }) => status?.runtime === runtime);
+    return this.runners.by('runtime', runtime);
+  }
+
+  runner(name: string): Runner | undefined {
+    return this.runners.get(undefined, name);
+  }
+
+  defaultRuntime(name: string): Runtime | undefined {
+    return this.runtimes.get(systemNamespace, name);
+  }
+
+  /** Those made for this task, one that is going away among them. */
+  runtimesOf(taskUid: string): Runtime[] {
+    return this.runtimes.by('task', taskUid);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import { roundKey, type Caches } from './caches.ts';
 import { cancelRound } from './cancel.ts';
-import { peersOf, workOrder } from './round-object.ts';
+import { workOrder } from './round-object.ts';
 import type { Running } from './running.ts';
 
 export interface DispatcherOptions {
@@ -58,18 +58,17 @@ export class Dispatcher {
   };
 
   async #publish(key: string, spec: RoundSpec, startMs: number, nowMs: number): Promise<void> {
-    const { bus, caches, running, republishMs, onSent, log } = this.#options;
+    const { bus, running, republishMs, onSent, log } = this.#options;
     const first = !this.#sent.has(key);
     this.#sent.set(key, spec);
     const { taskRef, number } = spec;
-    const peers = peersOf(spec, (runner) => caches.runners.get(undefined, runner));
     const attempt = `${this.#epoch}-${Math.floor(nowMs / republishMs)}`;
     const sent = await Promise.allSettled(
       spec.runners
         .filter(({ runner, notReady }) => notReady === undefined && !running.runs(runner, taskRef.uid, number))
         .map(async (assigned) => {
           const { runner } = assigned;
-          await bus.append(messages.work, { runner, kind: taskRef.kind, taskUid: taskRef.uid, round: number }, workOrder(spec, assigned, peers), {
+          await bus.append(messages.work, { runner, kind: taskRef.kind, taskUid: taskRef.uid, round: number }, workOrder(spec, assigned), {
             msgId: `${taskRef.uid}:${number}:${runner}:${attempt}`,
           });
         }),

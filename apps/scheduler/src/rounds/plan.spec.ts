@@ -15,7 +15,7 @@ const taskOf = (schedule: Task['spec']['schedule'], extra: { suspend?: boolean; 
   spec: { suspend: extra.suspend ?? false, schedule, request: { durationInSecond: extra.durationInSecond ?? 2, qps: 5, perRequestTimeoutInMS: 500 } },
 });
 const none: Ledger = { lastNumber: 0, scheduled: 0, lastScheduledMs: undefined, handledRunNow: '', generation: 1 };
-const at = (nowMs: number, extra: Partial<Parameters<typeof planRound>[2]> = {}): Parameters<typeof planRound>[2] => ({ nowMs, openRound: false, readyRunner: true, ...extra });
+const at = (nowMs: number, extra: Partial<Parameters<typeof planRound>[2]> = {}): Parameters<typeof planRound>[2] => ({ nowMs, openRound: false, fromMs: created, ready: true, ...extra });
 const made = (plan: Plan): PlannedRound => {
   if (plan.do !== 'create') throw new Error(`expected a round, got ${JSON.stringify(plan)}`);
   return plan.round;
@@ -168,11 +168,11 @@ describe('planning rounds', () => {
   it('waits for a first runner, but not for ever', () => {
     const task = taskOf({ schedule: '0 1', roundNumber: 1 });
     const patience = Math.min(defaultPlanSettings.noRunnerWaitMs, (minute - 3_500) / 2);
-    expect(planRound(task, none, at(created, { readyRunner: false }))).toEqual({ do: 'wait', why: 'no-runner', untilMs: created + patience });
-    expect(made(planRound(task, none, at(created + patience, { readyRunner: false })))).toMatchObject({ number: 1, trigger: 'schedule', startMs: created });
+    expect(planRound(task, none, at(created, { ready: false }))).toEqual({ do: 'wait', why: 'no-runner', untilMs: created + patience });
+    expect(made(planRound(task, none, at(created + patience, { ready: false })))).toMatchObject({ number: 1, trigger: 'schedule', startMs: created });
     const asked = taskOf({ schedule: '0 1', roundNumber: 1 }, { annotations: { [taskAnnotations.runNow]: 'v' } });
-    expect(planRound(asked, none, at(created, { readyRunner: false }))).toMatchObject({ do: 'wait', why: 'no-runner' });
-    expect(made(planRound(asked, none, at(created + minute, { readyRunner: false, runNowSinceMs: created }))).trigger).toBe('run-now');
+    expect(planRound(asked, none, at(created, { ready: false }))).toMatchObject({ do: 'wait', why: 'no-runner' });
+    expect(made(planRound(asked, none, at(created + minute, { ready: false, runNowSinceMs: created }))).trigger).toBe('run-now');
   });
 
   it('takes the numbers from the status when the newest rounds were deleted', () => {
@@ -220,13 +220,13 @@ describe('random lives of a task', () => {
         };
         const onGrid = (startMs: number): boolean => startMs === firstStart(schedule, created) || nextStart(schedule, created, startMs - 1) === startMs;
 
-        const look = (readyRunner: boolean, closesAfter: number): Plan => {
+        const look = (ready: boolean, closesAfter: number): Plan => {
           for (let guard = 0; ; guard++) {
             expect(guard).toBeLessThan(40);
             close();
             const open = rounds.filter(isOpenRound);
             expect(open.length).toBeLessThanOrEqual(1);
-            const plan = planRound(task, ledgerOf(task, rounds), { nowMs, openRound: open.length > 0, readyRunner, changedMs });
+            const plan = planRound(task, ledgerOf(task, rounds), { nowMs, openRound: open.length > 0, fromMs: created, ready, changedMs });
             if (plan.do === 'wait') {
               if (plan.untilMs !== undefined) expect(plan.untilMs).toBeGreaterThan(nowMs);
               return plan;

@@ -6,12 +6,14 @@ export interface PlanSettings {
   readonly leadMs: number;
   /** How long after its start a round waits for the first ready runner before it is run with all of them missing. */
   readonly noRunnerWaitMs: number;
+  /** How long a round waits for a runner whose pod is ready and that was not heard yet. */
+  readonly heartbeatWaitMs: number;
   /** A round that cannot begin within its time may still begin so late, even when it then ends after its deadline. */
   readonly lateMs: number;
   /** Missed rounds recorded one by one after an outage; older ones are only counted. */
   readonly maxMissed: number;
 }
-export const defaultPlanSettings: PlanSettings = { leadMs: 1_000, noRunnerWaitMs: 30_000, lateMs: 5_000, maxMissed: 10 };
+export const defaultPlanSettings: PlanSettings = { leadMs: 1_000, noRunnerWaitMs: 30_000, heartbeatWaitMs: 5_000, lateMs: 5_000, maxMissed: 10 };
 
 export interface PlannedRound {
   readonly number: number;
@@ -27,12 +29,17 @@ export interface PlannedRound {
 export type Plan =
   | { readonly do: 'create'; readonly round: PlannedRound }
   /** Nothing before `untilMs`; without it, nothing before something changes. */
-  | { readonly do: 'wait'; readonly untilMs?: number; readonly why: 'open-round' | 'suspended' | 'not-due' | 'no-runner' | 'finished' | 'invalid-schedule' };
+  | { readonly do: 'wait'; readonly untilMs?: number; readonly why: 'open-round' | 'suspended' | 'not-due' | 'no-runtime' | 'no-runner' | 'finished' | 'invalid-schedule' };
 
 export interface World {
   readonly nowMs: number;
   readonly openRound: boolean;
-  readonly readyRunner: boolean;
+  /** From when the schedule counts: creation of the task, or when its runtime settled if that was later. Undefined: it has not, or what to test is not known yet. */
+  readonly fromMs: number | undefined;
+  /** There is who probes, and whom. */
+  readonly ready: boolean;
+  /** Until when it is worth waiting for further runners. */
+  readonly comingUntilMs?: number | undefined;
   /** When this process saw the present generation take the place of another one; undefined when it has seen no change. */
   readonly changedMs?: number | undefined;
   /** Since when a run-now waits for a runner; undefined when it has just been asked for. */
@@ -52,31 +59,36 @@ export function planTask(task: Task, rounds: readonly Round[], world: World, set
 /**
  * The next step for one task, from its rows and the time alone; called again after each step. At most one round is open; numbers
  * have no gaps; starts lie on the grid of the schedule; rounds whose time has passed are recorded as missed and the next one runs.
+ * No start lies before the runtime has settled, so none is missed that nobody could have kept.
  */
 export function planRound(task: Task, ledger: Ledger, world: World, settings: PlanSettings = defaultPlanSettings): Plan {
   if (world.openRound) return { do: 'wait', why: 'open-round' };
-  const { nowMs } = world;
+  const { nowMs, fromMs } = world;
   const timeoutMs = roundTimeoutMs(task.spec.schedule);
   const lateMs = lateness(task, timeoutMs, settings);
   const runNow = task.metadata.annotations?.[taskAnnotations.runNow] ?? '';
 
   if (runNow !== '' && runNow !== ledger.handledRunNow) {
-    const waited = nowMs - (world.runNowSinceMs ?? nowMs);
-    const patience = Math.min(settings.noRunnerWaitMs, lateMs);
-    if (!world.readyRunner && waited < patience) return { do: 'wait', untilMs: nowMs + patience - waited, why: 'no-runner' };
-    return create('run-now', nowMs, 0);
+    if (fromMs === undefined) return { do: 'wait', why: 'no-runtime' };
+    return whenReady(Math.max(world.runNowSinceMs ?? nowMs, fromMs) + Math.min(settings.noRunnerWaitMs, lateMs), 'run-now', nowMs, 0);
   }
   if (task.spec.suspend === true) return { do: 'wait', why: 'suspended' };
   const left = totalRounds(task.spec.schedule) - ledger.scheduled;
   if (left <= 0) return { do: 'wait', why: 'finished' };
 
-  const due = nextDue(task, ledger, world, lateMs, left, settings.maxMissed);
+  if (fromMs === undefined) return { do: 'wait', why: 'no-runtime' };
+
+  const due = nextDue(task, ledger, world, fromMs, lateMs, left, settings.maxMissed);
   if (due === undefined) return { do: 'wait', why: 'finished' };
   if (due.missed) return create('missed', due.startMs, due.skipped);
   if (nowMs < due.startMs - settings.leadMs) return { do: 'wait', untilMs: due.startMs - settings.leadMs, why: 'not-due' };
-  const patientUntil = due.startMs + Math.min(settings.noRunnerWaitMs, lateMs / 2);
-  if (!world.readyRunner && nowMs < patientUntil) return { do: 'wait', untilMs: patientUntil, why: 'no-runner' };
-  return create('schedule', due.startMs, due.skipped);
+  return whenReady(due.startMs + Math.min(settings.noRunnerWaitMs, lateMs / 2), 'schedule', due.startMs, due.skipped);
+
+  /** Without any runner it is waited for one, with some for those that may come at any moment; then it begins with whom there is. */
+  function whenReady(patientUntilMs: number, trigger: PlannedRound['trigger'], startMs: number, skipped: number): Plan {
+    const untilMs = world.ready ? Math.min(patientUntilMs, world.comingUntilMs ?? nowMs) : patientUntilMs;
+    return nowMs < untilMs ? { do: 'wait', untilMs, why: 'no-runner' } : create(trigger, startMs, skipped);
+  }
 
   function create(trigger: PlannedRound['trigger'], startMs: number, skipped: number): Plan {
     const number = ledger.lastNumber + 1;
@@ -113,19 +125,18 @@ interface Due {
   readonly skipped: number;
 }
 
-function nextDue(task: Task, ledger: Ledger, world: World, lateMs: number, left: number, maxMissed: number): Due | undefined {
+function nextDue(task: Task, ledger: Ledger, world: World, fromMs: number, lateMs: number, left: number, maxMissed: number): Due | undefined {
   const { schedule } = task.spec;
-  const createdMs = Date.parse(task.metadata.creationTimestamp);
   const { lastScheduledMs } = ledger;
   /** Starts up to here are past. */
   const pastMs = world.nowMs - lateMs;
-  const next = (afterMs: number | undefined): number | undefined => nextStart(schedule, createdMs, afterMs);
+  const next = (afterMs: number | undefined): number | undefined => nextStart(schedule, fromMs, afterMs);
 
   if (ledger.generation !== task.metadata.generation) {
     // Edited or resumed since: starts before that were never promised, so none of them was missed.
     if (timingOf(schedule).form === 'once') {
       if (lastScheduledMs !== undefined) return undefined;
-      return { startMs: Math.max(firstStart(schedule, createdMs), world.changedMs ?? world.nowMs), missed: false, skipped: 0 };
+      return { startMs: Math.max(firstStart(schedule, fromMs), world.changedMs ?? world.nowMs), missed: false, skipped: 0 };
     }
     const startMs = next(Math.max(lastScheduledMs ?? Number.NEGATIVE_INFINITY, pastMs, (world.changedMs ?? Number.NEGATIVE_INFINITY) - 1));
     return startMs === undefined ? undefined : { startMs, missed: false, skipped: 0 };

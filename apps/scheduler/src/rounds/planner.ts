@@ -2,7 +2,10 @@ import { isOpenRound, roundAnnotations, taskAnnotations, type Round } from '@rou
 import { messages, ServiceError, serviceUser, type Bus } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
+import { Arrivals } from './arrivals.ts';
 import { parseTaskKey, type Caches, type Task } from './caches.ts';
+import { carrierOf, type Carrier } from './carrier.ts';
+import { dnsServersOf } from './dns-servers.ts';
 import { planTask, type PlannedRound, type PlanSettings } from './plan.ts';
 import { cancelAsked, roundObject } from './round-object.ts';
 import { cancelRound } from './cancel.ts';
@@ -14,7 +17,7 @@ export interface PlannerOptions {
   readonly bus: Bus;
   readonly caches: Caches;
   readonly settings: PlanSettings;
-  /** Whose runners carry the tasks. */
+  /** Whose runners carry the tasks that have no runtime of their own. */
   readonly runtime: string;
   readonly log: Logger;
   readonly onRound?: (trigger: PlannedRound['trigger'], lateSeconds: number) => void;
@@ -23,16 +26,18 @@ export interface PlannerOptions {
 /** Makes a task's rounds when they are due, and ends the open one when that is asked for. */
 export class Planner {
   readonly #options: PlannerOptions;
-  /** Tasks that wait for a runner; woken when one becomes ready. */
+  readonly #arrivals: Arrivals;
+  /** Tasks that wait for their runtime or a runner; woken when one of these changes. */
   readonly #waiting = new Set<string>();
   readonly #runNowSince = new Map<string, { value: string; atMs: number }>();
 
   constructor(options: PlannerOptions) {
     this.#options = options;
+    this.#arrivals = new Arrivals(options.settings.heartbeatWaitMs);
   }
 
-  /** Keys of tasks that cannot go on without a runner. */
-  waitingForRunner(): string[] {
+  /** Keys of tasks that cannot go on without their runtime or a runner. */
+  waiting(): string[] {
     return [...this.#waiting];
   }
 
@@ -41,20 +46,25 @@ export class Planner {
     const { kind, namespace, name } = parseTaskKey(key);
     const task = caches.tasks.get(kind)?.get(namespace, name);
     this.#waiting.delete(key);
-    if (task === undefined || task.metadata.deletionTimestamp !== undefined) return undefined;
-    const { uid } = task.metadata;
+    if (task === undefined) return undefined;
+    const { uid, deletionTimestamp, creationTimestamp } = task.metadata;
     const rounds = caches.roundsOf(uid);
     await this.#cancelIfAsked(task, rounds);
+    // It stays until its round is closed and what was made for it is removed; nothing new begins.
+    if (deletionTimestamp !== undefined) return undefined;
 
     const nowMs = Date.now();
-    const runners = caches.runnersOf(runtime);
+    const carrier = carrierOf(task, caches, runtime);
+    const servers = dnsServersOf(task);
     const plan = planTask(
       task,
       rounds,
       {
         nowMs,
         openRound: rounds.some(isOpenRound),
-        readyRunner: runners.some(({ status }) => status?.ready === true),
+        fromMs: carrier === undefined || servers.state === 'unknown' ? undefined : Math.max(Date.parse(creationTimestamp), carrier.settledMs),
+        ready: servers.state === 'known' && (carrier?.runners ?? []).some(({ notReady }) => notReady === undefined),
+        comingUntilMs: this.#arrivals.waitUntil(carrier?.runners ?? [], nowMs),
         changedMs: caches.changedMs(uid),
         runNowSinceMs: this.#runNowSinceMs(task, nowMs),
       },
@@ -62,25 +72,28 @@ export class Planner {
     );
     if (plan.do === 'wait') {
       if (plan.why === 'invalid-schedule') log.warn({ task: `${kind} ${namespace}/${name}` }, 'its schedule cannot work: no round is made until it is corrected');
-      if (plan.why === 'no-runner') this.#waiting.add(key);
+      if (plan.why === 'no-runner' || plan.why === 'no-runtime') this.#waiting.add(key);
       return plan.untilMs === undefined ? undefined : { againAfterMs: plan.untilMs - nowMs };
     }
-    await this.#create(task, plan.round);
+    if (carrier === undefined) throw new Error(`a round of ${kind} ${namespace}/${name} was planned without a runtime`);
+    await this.#create(task, plan.round, carrier);
     return { againAfterMs: 0 };
   };
 
   async #cancelIfAsked(task: Task, rounds: readonly Round[]): Promise<void> {
     const asked = cancelAsked(task);
-    if (asked === '') return;
+    const deleted = task.metadata.deletionTimestamp !== undefined;
+    if (asked === '' && !deleted) return;
     for (const round of rounds) {
-      if (!isOpenRound(round) || round.spec.cancel === true || round.metadata.annotations?.[roundAnnotations.cancel] === asked) continue;
-      await cancelRound(this.#options, round, 'the task asks for it');
+      if (!isOpenRound(round) || round.spec.cancel === true) continue;
+      if (deleted) await cancelRound(this.#options, round, 'the task is being deleted');
+      else if (round.metadata.annotations?.[roundAnnotations.cancel] !== asked) await cancelRound(this.#options, round, 'the task asks for it');
     }
   }
 
-  async #create(task: Task, planned: PlannedRound): Promise<void> {
-    const { bus, caches, runtime, log, onRound } = this.#options;
-    const object = roundObject(task, planned, caches.runnersOf(runtime));
+  async #create(task: Task, planned: PlannedRound, carrier: Carrier): Promise<void> {
+    const { bus, caches, log, onRound } = this.#options;
+    const object = roundObject(task, planned, carrier);
     const { name, namespace } = object.metadata;
     const resource = caches.rounds.resource;
     let stored: Round;

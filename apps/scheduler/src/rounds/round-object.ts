@@ -6,28 +6,31 @@ import {
   taskResources,
   type KubeObject,
   type RoundSpec,
-  type Runner,
   type SuccessCondition,
   type TaskKind,
   type WorkOrder,
 } from '@roundsman/api';
 import type { Task } from './caches.ts';
+import type { Carrier, Expected } from './carrier.ts';
+import { dnsServersOf } from './dns-servers.ts';
 import type { PlannedRound } from './plan.ts';
-import { notTestedOf, targetsOf, type Peer } from './targets.ts';
+import { familyOf } from './targets/family.ts';
+import { addressedOf, notTestedOf, targetsOf, type Addressed } from './targets/targets.ts';
 
 const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 const labelLimit = 63;
 
-/** The Round to create: its name is the same whoever makes it and however often. `runners`: all of the runtime, ready or not. */
-export function roundObject(task: Task, planned: PlannedRound, runners: readonly Runner[]): Omit<KubeObject<RoundSpec>, 'metadata'> & { metadata: Partial<KubeObject['metadata']> } {
+type NewRound = Omit<KubeObject<RoundSpec>, 'metadata'> & { metadata: Partial<KubeObject['metadata']> };
+
+/** The Round to create: its name is the same whoever makes it and however often. It holds all that its work is made of, as it is now. */
+export function roundObject(task: Task, planned: PlannedRound, carrier: Carrier): NewRound {
   const kind = task.kind as TaskKind;
   const { name, uid, generation } = task.metadata;
   const namespace = task.metadata.namespace ?? 'default';
   const taskRef = { kind, resource: taskResources[kind], namespace, name, uid, generation };
-  const missed = planned.trigger === 'missed';
-  const expected = missed ? [] : [...runners].sort(byName).map(assignment);
-  const ready = peersOf({ runners: expected }, (runner) => runners.find(({ metadata }) => metadata.name === runner));
-  const notTested = missed ? [] : notTestedOf(taskRef, task.spec, ready);
+  const taskSpec = task.spec as unknown as Record<string, unknown>;
+  const facts = { taskRef, number: planned.number, taskSpec, ...(planned.trigger === 'missed' ? { runners: [] } : carried(task, carrier)) };
+  const notTested = planned.trigger === 'missed' ? [] : notTestedOf(facts, carrier.capabilities, { ...carrier.reasons, dnsServers: dnsServersOf(task).why });
   const { ledger } = planned;
   return {
     apiVersion: 'roundsman.io/v1',
@@ -46,12 +49,9 @@ export function roundObject(task: Task, planned: PlannedRound, runners: readonly
       ownerReferences: [{ apiVersion: task.apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: false }],
     },
     spec: {
-      taskRef,
-      number: planned.number,
+      ...facts,
       startTime: rfc3339(planned.startMs),
       deadline: rfc3339(planned.deadlineMs),
-      taskSpec: task.spec as unknown as Record<string, unknown>,
-      runners: expected,
       trigger: planned.trigger,
       ...(notTested.length > 0 ? { notTested } : {}),
     },
@@ -60,22 +60,11 @@ export function roundObject(task: Task, planned: PlannedRound, runners: readonly
 
 export const cancelAsked = (task: Task): string => task.metadata.annotations?.[taskAnnotations.cancel] ?? '';
 
-/** The runners of a round that were ready when it was made, in name order, with what is known of them now. */
-export function peersOf(spec: Pick<RoundSpec, 'runners'>, runnerOf: (name: string) => Runner | undefined): Peer[] {
-  return spec.runners
-    .filter(({ notReady }) => notReady === undefined)
-    .flatMap(({ runner }) => {
-      const status = runnerOf(runner)?.status;
-      return status === undefined ? [] : [{ runner, status }];
-    })
-    .sort((a, b) => (a.runner < b.runner ? -1 : 1));
-}
-
-/** One runner's part of a round. The same for every attempt as long as the runners stay where they are. */
-export function workOrder(spec: RoundSpec, { runner, node }: RoundSpec['runners'][number], peers: readonly Peer[]): WorkOrder {
+/** One runner's part of a round. The same for every attempt. */
+export function workOrder(spec: RoundSpec, { runner, node }: Pick<RoundSpec['runners'][number], 'runner' | 'node'>): WorkOrder {
   const { taskRef, number, startTime, deadline } = spec;
   const { request, expect } = spec.taskSpec as unknown as { request: Task['spec']['request']; expect: Record<string, unknown> };
-  const targets = targetsOf(taskRef, number, spec.taskSpec, runner, peers);
+  const targets = [...targetsOf(spec, runner)];
   return {
     runner,
     node,
@@ -104,9 +93,37 @@ function conditionOf(kind: TaskKind, expect: Record<string, unknown>): SuccessCo
   };
 }
 
-const byName = (a: Runner, b: Runner): number => (a.metadata.name < b.metadata.name ? -1 : 1);
+/** Who carries it and what is tested by which ways: of these what the task asks for, so that a Round of hundreds of nodes stays small. */
+function carried(task: Task, { runtime, runners, paths }: Carrier): Pick<RoundSpec, 'runtime' | 'runners' | 'paths' | 'dnsServers'> {
+  const target = (task.spec as { target?: Partial<Record<string, unknown>> }).target ?? {};
+  const addressed = addressedOf(task.kind as TaskKind, task.spec);
+  const byService = target['clusterIP'] === true || target['nodePort'] === true || target['loadBalancer'] === true;
+  const byIngress = target['ingress'] === true;
+  const { dnsServers } = task.status ?? {};
+  return {
+    runtime,
+    runners: runners.map((expected) => assignment(expected, addressed, target['multusInterface'] === true)),
+    ...(paths === undefined || task.kind !== 'NetReach' || !(byService || byIngress)
+      ? {}
+      : {
+          paths: {
+            services: byService ? paths.services : [],
+            ...(target['nodePort'] === true && paths.nodes !== undefined ? { nodes: paths.nodes } : {}),
+            ...(byIngress && paths.ingress !== undefined ? { ingress: paths.ingress } : {}),
+          },
+        }),
+    ...(target['targetDns'] === undefined || dnsServers === undefined ? {} : { dnsServers }),
+  };
+}
 
-function assignment({ metadata, status }: Runner): RoundSpec['runners'][number] {
-  const notReady = status === undefined ? 'it has not reported yet' : status.ready ? undefined : (status.reason ?? 'not ready');
-  return { runner: metadata.name, node: status?.node ?? '', ...(notReady === undefined ? {} : { notReady }) };
+function assignment({ runner, node, notReady, pod, interfaces, addresses, ports }: Expected, addressed: Addressed | undefined, withInterfaces: boolean): RoundSpec['runners'][number] {
+  const expected = { runner, node, ...(pod === undefined ? {} : { pod }) };
+  if (notReady !== undefined) return { ...expected, notReady };
+  if (addressed === undefined) return expected;
+  return {
+    ...expected,
+    addresses: addresses.filter((address) => addressed.families.some((family) => family === familyOf(address))),
+    ports: Object.fromEntries(Object.entries(ports).filter(([name]) => addressed.ports.includes(name))),
+    ...(withInterfaces && interfaces !== undefined ? { interfaces } : {}),
+  };
 }

@@ -46,7 +46,7 @@ export const taskStatusSchema = z.object({
     .optional()
     .describe('What carries the task'),
   /** NetDNS with targetDns: its servers are found by the controllers, and asked by the next round. */
-  dnsServers: z.array(z.object({ service: z.string().describe('Namespace and name of the Service'), address: z.string().describe('Its cluster address'), port: z.number().int() })).optional().describe('DNS servers that targetDns stands for'),
+  dnsServers: z.array(z.object({ service: z.string().describe('Namespace and name of the Service'), address: z.string().describe('Its cluster address'), port: z.number().int().describe('Its port') })).optional().describe('DNS servers that targetDns stands for'),
 });
 export type TaskStatus = z.infer<typeof taskStatusSchema>;
 
@@ -68,6 +68,9 @@ export const roundSpecSchema = z.object({
       pod: z.string().optional(),
       /** Addresses of its interfaces besides the first (Multus). */
       interfaces: z.array(z.object({ name: z.string(), family: z.enum(['v4', 'v6']), address: z.string() })).optional(),
+      /** Where its echo target answered when the round was made: whoever is given the work later addresses the same. Absent where nobody addresses it. */
+      addresses: z.array(z.string()).optional(),
+      ports: z.record(z.string(), z.number().int()).optional(),
     }),
   ),
   /** The runtime that carries the round. */
