@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { viewOf } from '@roundsman/api';
 import { create, refusal, request, World } from '../testing/world.ts';
 import { admit } from './admit.ts';
@@ -205,6 +206,37 @@ describe('through kdoctor.io', () => {
   });
   it('a family that the cluster does not have is refused, as by kdoctor', () => {
     expect(causes(() => write({ target: { ipv6: true } }, new SmallCluster()))).toEqual([{ field: 'spec.target.ipv6', message: expect.stringContaining('no IPv6') }]);
+  });
+  it('agentSpec comes back as it was written, with its defaults, and is no change when it is written again', () => {
+    const text = fc.stringMatching(/^[a-z]{1,8}$/);
+    const amounts = fc.record({ cpu: fc.constantFrom('100m', '1'), memory: fc.constantFrom('64Mi', '1Gi') }, { requiredKeys: [] });
+    const expression = fc.record({ key: text, operator: fc.constant('In'), values: fc.array(text, { minLength: 1, maxLength: 2 }) });
+    const terms = fc.array(fc.record({ matchExpressions: fc.array(expression, { minLength: 1, maxLength: 2 }) }), { minLength: 1, maxLength: 2 });
+    const any = fc.record(
+      {
+        kind: fc.constantFrom('DaemonSet', 'Deployment'),
+        deploymentReplicas: fc.integer({ min: 1, max: 5 }),
+        annotation: fc.dictionary(text, text, { maxKeys: 3 }),
+        affinity: fc.record({ nodeAffinity: fc.record({ requiredDuringSchedulingIgnoredDuringExecution: fc.record({ nodeSelectorTerms: terms }) }) }),
+        env: fc.uniqueArray(fc.record({ name: text, value: text }), { selector: ({ name }) => name, maxLength: 3 }),
+        hostNetwork: fc.boolean(),
+        resources: fc.record({ requests: amounts }, { requiredKeys: [] }),
+        terminationGracePeriodMinutes: fc.integer({ min: 0, max: 600 }),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(any, (agentSpec) => {
+        const world = new SmallCluster();
+        const { object } = write({ agentSpec }, world);
+        const stored = world.put('netreaches.roundsman.io', object as unknown as Parameters<World['put']>[1]);
+        const shown = viewOf(view, 'netreaches.roundsman.io')!.toView(stored);
+        const kind = agentSpec.kind ?? 'DaemonSet';
+        expect((shown.spec as { agentSpec: unknown }).agentSpec).toEqual({ kind, ...(kind === 'Deployment' && { deploymentReplicas: 1 }), terminationGracePeriodMinutes: 60, ...agentSpec });
+        expect(admit(request({ operation: 'update', resource: 'netreaches.roundsman.io', namespace: 'default', name: 'x', view, object: shown as unknown as Record<string, unknown> }), world).type).toBeUndefined();
+      }),
+      { numRuns: 60 },
+    );
   });
   it('no target means every way that the cluster has', () => {
     const target = (world: World): unknown => (viewOf(view, 'netreaches.roundsman.io')!.toView(write({}, world).object).spec as { target: unknown }).target;

@@ -45,4 +45,21 @@ it.each<[string, object, string, string]>([
     'LAST SEEN|TYPE|REASON|OBJECT|SUBOBJECT*|SOURCE*|MESSAGE|FIRST SEEN*|COUNT*|NAME*', '60s|Normal|Pulled|pod/p|spec.containers{c}|kubelet, n|m|10m|2|x',
   ],
   ['nodes', { status: { conditions: [{ type: 'Ready', status: 'Unknown' }], nodeInfo: { kubeletVersion: 'v1' } }, spec: { unschedulable: true } }, 'NAME|STATUS|ROLES|AGE|VERSION|INTERNAL-IP*|EXTERNAL-IP*|OS-IMAGE*|KERNEL-VERSION*|CONTAINER-RUNTIME*', 'x|NotReady,SchedulingDisabled|<none>|10m|v1|<none>|<none>|<unknown>|<unknown>|<unknown>'],
+  [
+    'runtimes.roundsman.io',
+    {
+      spec: { kind: 'Deployment', workload: 'netreach-mesh-0123456789', families: ['v4', 'v6'], ingress: true, task: { kind: 'NetReach', name: 'mesh' } },
+      status: {
+        phase: 'Degraded', desired: 3, ready: 2, runners: [{ runner: 'a', node: 'n', ready: true }, { runner: 'b', node: 'm', ready: false, reason: 'no image' }], conditions: [{ type: 'Ready', status: 'True', message: 'm' }],
+        paths: { services: [{ clusterIP: '10.96.0.9', loadBalancer: [{ ip: '10.97.0.1' }] }, { clusterIP: 'fd00::9' }], ingress: { addresses: [{ hostname: 'lb.example' }] } },
+      },
+    },
+    'NAME|KIND|READY|PHASE|TASK|AGE|WORKLOAD*|CLUSTER-IP*|EXTERNAL-IP*|INGRESS*|PROBLEM*', 'x|Deployment|2/3|Degraded|netreach/mesh|10m|netreach-mesh-0123456789|10.96.0.9,fd00::9|10.97.0.1|lb.example|no image',
+  ],
+  ['runtimes.roundsman.io', { spec: { kind: 'Process', families: [], ingress: false } }, 'NAME|KIND|READY|PHASE|TASK|AGE|WORKLOAD*|CLUSTER-IP*|EXTERNAL-IP*|INGRESS*|PROBLEM*', 'x|Process|0/0|Creating|<all>|10m|null|null|null|null|null'],
+  ['runners.roundsman.io', { status: { node: 'n', ready: true, runtime: 'default', pod: 'roundsman-system/p', version: '1' } }, 'NAME|NODE|READY|RUNTIME|AGE|POD*|VERSION*|REASON*', 'x|n|True|default|10m|roundsman-system/p|1|null'],
+  [
+    'netreaches.roundsman.io', { spec: { schedule: { roundNumber: 1 } }, status: { resource: { runtimeName: 'probe-runner', runtimeType: 'DaemonSet', runtimeStatus: 'created' } } },
+    'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', 'x|once|0/1|null|null|10m|false|null|null|daemonset/probe-runner',
+  ],
 ])('%s', (resource, object, header, row) => expect(wide(resource, object)).toEqual([header, row]));

@@ -27,6 +27,7 @@ export const runner: Kind = {
     column('Ready', 'string', 'Whether it takes rounds', (object) => (valueAt(object, 'status', 'ready') === true ? 'True' : 'False')),
     column('Runtime', 'string', 'Runtime it belongs to', (object) => textAt(object, 'status', 'runtime') ?? null),
     ageColumn,
+    column('Pod', 'string', 'Pod it runs in', (object) => textAt(object, 'status', 'pod') ?? null, { wide: true }),
     column('Version', 'string', 'Its version', (object) => textAt(object, 'status', 'version') ?? null, { wide: true }),
     column('Reason', 'string', 'Why it is not ready', (object) => textAt(object, 'status', 'reason') ?? null, { wide: true }),
   ],

@@ -40,6 +40,13 @@ function reasonText(task: KubeObject): string | null {
   return textAt(closed, 'failureReason') ?? null;
 }
 
+/** `daemonset/probe-runner`. */
+function runtimeText(task: KubeObject): string | null {
+  const resource = valueAt(task, 'status', 'resource');
+  const name = textAt(resource, 'runtimeName');
+  return name === undefined ? null : `${(textAt(resource, 'runtimeType') ?? '').toLowerCase()}/${name}`;
+}
+
 /** Columns of every task kind. */
 export const taskColumns: readonly Column[] = [
   nameColumn,
@@ -51,4 +58,5 @@ export const taskColumns: readonly Column[] = [
   column('Finished', 'boolean', 'Whether all rounds are done', (task) => valueAt(task, 'status', 'finish') === true, { wide: true }),
   column('Nodes', 'string', 'Nodes of the last closed round: succeeded/failed/silent', nodesText, { wide: true }),
   column('Problem', 'string', 'What was broken in the last closed round', reasonText, { wide: true }),
+  column('Runtime', 'string', 'Workload that carries the task', runtimeText, { wide: true }),
 ];

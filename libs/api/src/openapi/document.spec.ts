@@ -70,7 +70,7 @@ it('kubectl finds what it looks for: a patch with fieldValidation, and a schema,
   }
 });
 
-it('describes every member of a task, for explain', () => {
+it('describes every member of tasks and runtimes, for explain', () => {
   const missing: string[] = [];
   const walk = (schema: Json, path: string): void => {
     for (const [name, member] of Object.entries((schema['properties'] ?? {}) as Record<string, Json>)) {
@@ -80,8 +80,12 @@ it('describes every member of a task, for explain', () => {
     }
   };
   const { components } = documents[1]![1];
-  for (const kind of ['NetReach', 'AppHttpHealthy', 'NetDNS']) walk(components.schemas[`io.roundsman.v1.${kind}`]!, kind);
+  for (const kind of ['NetReach', 'AppHttpHealthy', 'NetDNS', 'Runtime']) walk(components.schemas[`io.roundsman.v1.${kind}`]!, kind);
   expect(missing).toEqual([]);
+  // What a task shares with pods is explained in the words of pods.
+  const agentSpec = (components.schemas['io.roundsman.v1.NetReach'] as { properties: { spec: { properties: { agentSpec: Json } } } }).properties.spec.properties.agentSpec;
+  expect(agentSpec).toMatchObject({ properties: { affinity: { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.Affinity' }] }, env: { items: { $ref: '#/components/schemas/io.k8s.api.core.v1.EnvVar' } }, resources: { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.ResourceRequirements' }] } } });
+  expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(['io.k8s.api.core.v1.Affinity', 'io.k8s.api.core.v1.EnvVar', 'io.k8s.api.core.v1.ResourceRequirements', 'io.k8s.apimachinery.pkg.api.resource.Quantity']));
 });
 
 it('describes every member of pods, workloads and what is around them, and gives their parts the names that explain shows', () => {

@@ -5,11 +5,11 @@ export const families = ['v4', 'v6'] as const;
 const family = z.enum(families);
 
 /** An address as a load balancer has it: an IP address, or a host name that leads to one. */
-const balancerAddress = z.object({ ip: z.string().optional(), hostname: z.string().optional() });
+const balancerAddress = z.object({ ip: z.string().optional().describe('An IP address'), hostname: z.string().optional().describe('A name that leads to one') });
 
 /** One way to the runners of a runtime, per family. What is not there yet, or not asked for, is absent. */
 export const runtimeServiceSchema = z.object({
-  family,
+  family: family.describe('Family of its addresses'),
   name: z.string().describe('Name of the Service'),
   clusterIP: z.string().optional().describe('Its cluster address'),
   port: z.number().int().describe('Its port for HTTP'),
@@ -18,11 +18,15 @@ export const runtimeServiceSchema = z.object({
 });
 export type RuntimeService = z.infer<typeof runtimeServiceSchema>;
 
+const nodeAddress = z.object({ family: family.describe('Its family'), address: z.string().describe('The address') });
+
 /** How the runners of a runtime can be reached but by their own addresses: a copy lies in each Round, so that its work stays the same. */
 export const runtimePathsSchema = z.object({
-  services: z.array(runtimeServiceSchema),
-  /** Nodes of the cluster with their internal addresses: where node ports are answered. Absent without node ports. */
-  nodes: z.array(z.object({ name: z.string(), addresses: z.array(z.object({ family, address: z.string() })) })).optional(),
+  services: z.array(runtimeServiceSchema).describe('Services, one per family'),
+  nodes: z
+    .array(z.object({ name: z.string().describe('Name of the node'), addresses: z.array(nodeAddress).describe('Its internal addresses') }))
+    .optional()
+    .describe('Nodes of the cluster: where node ports are answered. Absent without node ports'),
   ingress: z
     .object({
       name: z.string().describe('Name of the Ingress'),
@@ -31,7 +35,8 @@ export const runtimePathsSchema = z.object({
       tls: z.boolean().describe('Whether it is asked by HTTPS'),
       addresses: z.array(balancerAddress).describe('Where its controller answers'),
     })
-    .optional(),
+    .optional()
+    .describe('The Ingress'),
 });
 export type RuntimePaths = z.infer<typeof runtimePathsSchema>;
 
@@ -42,8 +47,10 @@ export const runtimeRunnerSchema = z.object({
   pod: z.string().optional().describe('Name of its pod'),
   ready: z.boolean().describe('Whether its pod is ready'),
   reason: z.string().optional().describe('Why it is not, in words'),
-  /** Addresses of interfaces besides the pod's own (Multus). */
-  interfaces: z.array(z.object({ name: z.string(), family, address: z.string() })).optional(),
+  interfaces: z
+    .array(z.object({ name: z.string().describe('Name of the interface'), family: family.describe('Family of the address'), address: z.string().describe('The address') }))
+    .optional()
+    .describe("Addresses of interfaces besides the pod's own (Multus)"),
 });
 export type RuntimeRunner = z.infer<typeof runtimeRunnerSchema>;
 
@@ -53,7 +60,13 @@ export const runtimePhases = ['Creating', 'Ready', 'Degraded', 'Ending'] as cons
 
 export const runtimeSpecSchema = z.object({
   task: z
-    .object({ kind: z.enum(['NetReach', 'AppHttpHealthy', 'NetDNS']), resource: z.string(), namespace: z.string(), name: z.string(), uid: z.string() })
+    .object({
+      kind: z.enum(['NetReach', 'AppHttpHealthy', 'NetDNS']).describe('Its kind'),
+      resource: z.string().describe('Its resource, such as netreaches.roundsman.io'),
+      namespace: z.string().describe('Its namespace'),
+      name: z.string().describe('Its name'),
+      uid: z.string().describe('Its UID: a task of the same name later is another one'),
+    })
     .optional()
     .describe('The task that it carries; the default runtime has none'),
   kind: z.enum(runtimeKinds).describe('Kind of the workload'),
@@ -61,15 +74,13 @@ export const runtimeSpecSchema = z.object({
   replicas: z.number().int().optional().describe('Pods of a Deployment'),
   families: z.array(family).describe('Families it has a Service for'),
   ingress: z.boolean().describe('Whether it has an Ingress'),
-  /** Hexadecimal SHA-256 of the token that its runners log in to NATS with. */
-  tokenHash: z.string().optional(),
+  tokenHash: z.string().optional().describe('Hexadecimal SHA-256 of the token that its runners log in to NATS with'),
 });
 export type RuntimeSpec = z.infer<typeof runtimeSpecSchema>;
 
 export const runtimeStatusSchema = z.object({
   phase: z.enum(runtimePhases).describe('Creating, Ready, Degraded (it works without all of its runners), Ending'),
-  /** When rounds may begin: all is ready, or was waited for long enough. Written once. */
-  settledAt: z.string().optional().describe('When rounds may begin: all is ready, or was waited for long enough'),
+  settledAt: z.string().optional().describe('When rounds may begin: all is ready, or was waited for long enough. Written once'),
   desired: z.number().int().describe('Runners there are to be'),
   ready: z.number().int().describe('Of these, with a ready pod'),
   runners: z.array(runtimeRunnerSchema).describe('Its runners, by its pods'),
