@@ -1,17 +1,21 @@
 import { defaultCapacityQps } from '@roundsman/api';
 import { z } from 'zod';
+import { everyAddress } from './echo/addresses.ts';
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim()).filter((part) => part !== '');
-const texts = z.string().default('').transform(list);
-const port = z.coerce.number().int().min(1).max(65_535).optional();
+export const texts = z.string().default('').transform(list);
+export const port = z.coerce.number().int().min(1).max(65_535).optional();
 
 /** `10.0.0.5:5432`, `[::1]:4222`. */
-const endpoint = z.string().transform((text, context) => {
+export const endpoint = z.string().transform((text, context) => {
   const match = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text);
   if (match !== null) return { address: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) };
   context.addIssue(`"${text}" is not an address and a port`);
   return z.NEVER;
 });
+
+const address = z.union([z.ipv4(), z.ipv6()]);
+export const addresses = z.string().default('127.0.0.1').transform((text) => (text === 'any' ? everyAddress() : list(text))).pipe(z.array(address).min(1));
 
 /** Settings of one runner. */
 export const runnerConfigSchema = z.object({
@@ -20,13 +24,21 @@ export const runnerConfigSchema = z.object({
   runtime: z.string().min(1).default('default'),
   /** Spool, done-list, journal, certificate: must outlive a restart, and no other runner may use it. */
   dataDir: z.string().min(1),
-  /** IP addresses of the echo target, separated by commas. */
-  bindAddresses: z.string().default('127.0.0.1').transform(list).pipe(z.array(z.union([z.ipv4(), z.ipv6()])).min(1)),
+  /** `namespace/name` of the pod it runs in. */
+  pod: z.string().regex(/^[^/]+\/[^/]+$/, 'must be a namespace and a name').optional(),
+  /** IP addresses of the echo target, separated by commas; `any`: every address there is. */
+  bindAddresses: addresses,
+  /** Addresses by which others reach it, where these are not those it listens on: of each family the first is told, the certificate has them all. */
+  advertiseAddresses: z.string().default('').transform(list).pipe(z.array(address)),
+  /** When it is told to end: `return` leaves its rounds to a runner of its name that comes back, `report` reports what was measured, since none will. */
+  onStop: z.enum(['return', 'report']).default('return'),
   /** Requests per second it may be asked for, all rounds together. */
   capacityQps: z.coerce.number().positive().default(defaultCapacityQps),
   maxRounds: z.coerce.number().int().positive().default(16),
   /** MiB of JavaScript heap for one round. */
   roundHeapMb: z.coerce.number().int().min(32).default(192),
+  /** How long a result stays on disk once it is in Postgres; one that is not there any more by then (a standby took over) is sent again. */
+  keepCommittedSeconds: z.coerce.number().nonnegative().max(86_400).default(600),
   spoolMaxBytes: z.coerce.number().int().min(4_096).default(64 << 20),
   httpPort: port,
   httpsPort: port,

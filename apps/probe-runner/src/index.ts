@@ -5,6 +5,7 @@ import { runnerConfigSchema, type RunnerConfig } from './config.ts';
 import { version } from './version.ts';
 
 export { runnerConfigSchema, echoServiceName, type RunnerConfig } from './config.ts';
+export { echoSettingsSchema } from './echo-settings.ts';
 export { Runner, type RunnerOptions } from './runner.ts';
 
 /** Nest's module of a runner; plain, so that a runner that is a process of its own needs no Nest. */
@@ -46,7 +47,9 @@ export const service: ServiceDefinition<RunnerConfig> = {
 
 /** The program of a runner process; its settings are environment variables (main.ts lists them). */
 export const runnerEntry: string = fileURLToPath(builtFile('main'));
+/** The program that is an echo target and nothing else; its settings are in echo-main.ts. */
+export const echoEntry: string = fileURLToPath(builtFile('echo-main'));
 /** Node flags for a runner process: it idles most of its life beside others, and gives back what a round took (the pool would keep 15 MiB). */
 export const runnerNodeFlags: readonly string[] = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1', '--no-memory-pool'];
 /** Programs of this app, as files of its `dist` without ending: what the image holds (deploy/images); whatever is started by its file name must be here. */
-export const runnerPrograms: readonly string[] = ['main', 'round/worker', 'echo/certificate-maker'];
+export const runnerPrograms: readonly string[] = ['main', 'echo-main', 'round/worker', 'echo/certificate-maker'];

@@ -13,8 +13,9 @@ export function registerMetrics(registry: Registry, runner: Runner): void {
   gauge('rounds_begun_total', 'Rounds begun since the start', () => runner.rounds.counts.begun);
   gauge('round_faults_total', 'Rounds whose thread crashed, ran out of memory or did not stop', () => runner.rounds.counts.faults);
   gauge('work_answered_from_spool_total', 'Work orders whose result was there already', () => runner.rounds.counts.answeredFromSpool);
-  gauge('spool_bytes', 'Bytes of results on disk that are not known to be in Postgres', () => runner.spool.bytes);
-  gauge('spool_results', 'Results on disk that are not known to be in Postgres', () => runner.spool.size);
+  gauge('spool_bytes', 'Bytes of results on disk', () => runner.spool.bytes);
+  gauge('spool_results', 'Results on disk that are not known to be in Postgres', () => runner.spool.pending);
+  gauge('spool_committed_results', 'Results on disk that are in Postgres and kept for a while', () => runner.spool.size - runner.spool.pending);
   gauge('spool_dropped_total', 'Results thrown away because the spool was full', () => runner.spool.dropped);
   gauge('spool_unreadable_total', 'Spooled results that could not be read and were set aside', () => runner.spool.unreadable);
   gauge('result_parts_published_total', 'Result parts that the stream took', () => runner.sender.publishedParts);

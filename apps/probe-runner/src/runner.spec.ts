@@ -20,7 +20,7 @@ describe('a runner and the echo target of another', () => {
   const counted = (task: string) => target.echo.counters.get(task);
 
   it('sends exactly its budget over HTTP, HTTPS and HTTP/2, and the target received exactly that', async () => {
-    rig.materials = () => ({ tls: { ca: target.echo.ca } });
+    rig.materials = async () => ({ tls: { ca: await target.echo.ca() } });
     const https = `https://localhost:${target.echo.ports.https}/`;
     const base = { layer: 'url' as const, probe: 'http' as const, method: 'GET' as const, headers: [], hasBody: false };
     const targets: ProbeTarget[] = [

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messages, onReconnect, runnerConsumeOptions, type Bus, type Subscription } from '@roundsman/bus';
 import { compilePolicy, type PolicySettings } from '@roundsman/probes';
-import { echoServiceName, type RunnerConfig } from './config.ts';
-import { EchoTarget } from './echo/target.ts';
+import type { RunnerConfig } from './config.ts';
+import type { EchoTarget } from './echo/target.ts';
 import { messageOf, type RunnerLog } from './log.ts';
 import { Admission } from './round/admission.ts';
 import { Rounds } from './round/rounds.ts';
+import { runnerEcho } from './runner-echo.ts';
 import { DoneList } from './spool/done-list.ts';
 import { Journal } from './spool/journal.ts';
 import { Sender } from './spool/sender.ts';
@@ -16,12 +16,16 @@ import { Spool } from './spool/spool.ts';
 /** While rounds are held: a lost cancel is sent again by what the beats list. Without rounds half as often will do. */
 const beatEveryMs = 1_000;
 const idleBeatEveryMs = 2_000;
+/** How long a runner that will not come back waits for NATS to take its results. */
+const flushMs = 10_000;
 
 export interface RunnerOptions {
   readonly config: RunnerConfig;
   readonly bus: Bus;
   readonly log: RunnerLog;
   readonly version: string;
+  /** Its echo target, when it listens already. */
+  readonly echo?: EchoTarget;
   /** What measures a round; the app's own thread when not given. */
   readonly script?: URL;
 }
@@ -49,18 +53,11 @@ export class Runner {
     const policy: PolicySettings = { deny: config.deny, denyEndpoints: config.denyEndpoints, allow: config.allow };
     // Wrong settings stop the runner now, not its first round.
     compilePolicy(policy);
-    this.echo = new EchoTarget({
-      addresses: config.bindAddresses,
-      ports: portsOf(config),
-      folder: join(config.dataDir, 'echo'),
-      serverName: config.name,
-      names: [echoServiceName, `${echoServiceName}.cluster.local`, config.node, 'localhost', ...config.certificateNames],
-      ...(config.dnsUpstream === undefined ? {} : { upstream: config.dnsUpstream }),
-    });
+    this.echo = options.echo ?? runnerEcho(config, log);
     this.spool = new Spool({ folder: join(config.dataDir, 'spool'), maxBytes: config.spoolMaxBytes, log });
     this.#done = new DoneList(join(config.dataDir, 'done'));
     this.#journal = new Journal(join(config.dataDir, 'begun'), log);
-    this.sender = new Sender({ bus, spool: this.spool, done: this.#done, runner: config.name, log });
+    this.sender = new Sender({ bus, spool: this.spool, done: this.#done, runner: config.name, keepMs: config.keepCommittedSeconds * 1_000, log });
     this.admission = new Admission(config.capacityQps, config.maxRounds);
     const { maxDeliver } = runnerConsumeOptions(config.name);
     this.rounds = new Rounds({
@@ -73,7 +70,6 @@ export class Runner {
   /** Resolves when the echo target listens, the first heartbeat is out, and work is taken. */
   async start(): Promise<void> {
     const { config, bus, log } = this.#options;
-    await mkdir(join(config.dataDir, 'echo'), { recursive: true, mode: 0o700 });
     await Promise.all([this.spool.open(), this.#done.open()]);
     const begun = await this.#journal.open();
     await this.echo.start();
@@ -88,7 +84,7 @@ export class Runner {
     });
     this.sender.start();
     this.#offReconnect = onReconnect(bus, () => this.sender.reconnected());
-    if (this.spool.size > 0) log.info({ results: this.spool.size, bytes: this.spool.bytes }, 'results of an earlier run are sent again');
+    if (this.spool.pending > 0) log.info({ results: this.spool.pending, bytes: this.spool.bytes }, 'results of an earlier run are sent again');
     for (const { order, attempts } of begun) this.rounds.resume(order, attempts);
     const work = runnerConsumeOptions(config.name);
     this.#subscriptions.push(
@@ -109,17 +105,29 @@ export class Runner {
   }
 
   /**
-   * Ends with running rounds unfinished: their orders go back to the stream and stay in the journal, so a runner that comes
-   * back runs them again if there is time. What is spooled stays on disk.
+   * Ends with running rounds unfinished. By its setting `return` their orders go back to the stream and stay in the journal, so a runner that comes back runs
+   * them again if there is time, and what is spooled stays on disk; by `report` all that was measured is reported first, if NATS takes it in time.
    */
   async stop(): Promise<void> {
     if (this.#state === 'stopping') return;
     this.#state = 'stopping';
+    const { config: { onStop }, log } = this.#options;
+    this.echo.problem = 'the runner is stopping';
     for (const timer of this.#timers) clearInterval(timer);
     this.#offReconnect();
     this.#beat();
-    await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.stop()));
-    await this.rounds.stop();
+    const noMoreWork = async (): Promise<void> => void (await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.stop())));
+    if (onStop === 'report') {
+      // What still comes is answered.
+      await this.rounds.stop(onStop);
+      await noMoreWork();
+      await this.rounds.stop(onStop);
+      const left = await this.sender.flush(flushMs);
+      if (left > 0) log.error({ results: left, waitedMs: flushMs }, 'NATS did not take all results before the runner had to end; they are lost with its data folder');
+    } else {
+      await noMoreWork();
+      await this.rounds.stop(onStop);
+    }
     await this.sender.stop();
     await this.echo.stop();
   }
@@ -136,6 +144,7 @@ export class Runner {
         runner: config.name,
         node: config.node,
         runtime: config.runtime,
+        ...(config.pod === undefined ? {} : { pod: config.pod }),
         instance: this.instance,
         sentAt: new Date().toISOString(),
         version,
@@ -151,9 +160,4 @@ export class Runner {
       log.error({ error: messageOf(error) }, 'heartbeat not sent');
     }
   }
-}
-
-function portsOf({ httpPort, httpsPort, dnsPort, dotPort, udpPort }: RunnerConfig): Record<string, number> {
-  const ports = { http: httpPort, https: httpsPort, dns: dnsPort, dot: dotPort, udp: udpPort };
-  return Object.fromEntries(Object.entries(ports).filter((entry): entry is [string, number] => entry[1] !== undefined));
 }

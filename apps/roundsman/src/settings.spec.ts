@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { settingsSchema } from '@roundsman/ingress';
+import { echoSettingsSchema } from '@roundsman/probe-runner';
 import { processSettings, settingName } from '@roundsman/service';
 import { loadServices, serviceNames } from './services.ts';
 
@@ -18,7 +19,8 @@ describe('docs/settings.md', () => {
       ...definitions.filter(({ name }) => name !== 'probe-runner').flatMap(({ name, config }) => keysOf(config).map((key) => settingName(name, key))),
       ...keysOf(settingsSchema).map((key) => settingName('ingress', key)),
       ...runner.map((key) => short[key] ?? settingName('runner', key)),
-      'ROUNDSMAN_NATS_SEED_FILE', 'ROUNDSMAN_NATS_IDENTITY',
+      ...keysOf(echoSettingsSchema).map((key) => settingName('echo', key)),
+      'ROUNDSMAN_NATS_SEED_FILE', 'ROUNDSMAN_NATS_TOKEN_FILE', 'ROUNDSMAN_NATS_IDENTITY',
     ]);
     const named = new Set(page.match(/ROUNDSMAN_[A-Z_]*[A-Z]/g)!.filter((name) => !['ROUNDSMAN_INTAKE_TARGET', 'ROUNDSMAN_NODE_AGENT', 'ROUNDSMAN_INGRESS', 'ROUNDSMAN_RUNNER'].includes(name)));
     expect([...named].sort()).toEqual([...wanted].sort());

@@ -33,10 +33,21 @@ export interface ProbeContext {
   /** Called about once a second while the round runs, and once at its end. */
   onProgress?: (progress: RoundProgress) => void;
   progressIntervalMs?: number;
+  /** Called now and then while the round runs; a round of less than `measuredIntervalMs` is not. */
+  onMeasured?: (measured: Measured) => void;
+  /** Absent: 10 s, longer with so many targets that making it would take more than a hundredth of the time. */
+  measuredIntervalMs?: number;
   /** Per target. Absent: what rate and timeout can need, less when the round has many targets. */
   limits?: Partial<Limits>;
   /** When the first request is due, milliseconds since the epoch; absent or past: at once. Getting ready happens before. */
   startAtMs?: number;
+}
+
+/** What a round has measured so far: requests under way are not among those sent. */
+export interface Measured {
+  startedAt: string;
+  at: string;
+  targets: TargetResult[];
 }
 
 export interface RoundOutcome {
@@ -86,6 +97,7 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
   const startedWall = new Date().toISOString();
   const meter = startStarvationMeter();
   const reporting = reportProgress(runs.map(({ run }) => run), planned * runs.length, ctx);
+  const stopKeeping = keepMeasured(runs.map(({ run }) => run), order.expect, { startedAt, startedWall }, ctx);
   let pacer: Pacer | undefined;
   const cancel = (): void => {
     pacer?.stop();
@@ -121,6 +133,7 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
     ctx.signal.removeEventListener('abort', cancel);
     starvation = meter.stop();
     reporting.stop();
+    stopKeeping();
   }
   const targets = runs.map(({ run }) => run.result(startedAt, order.expect));
   const bad = targets.filter((target) => !target.ok);
@@ -193,6 +206,17 @@ function reportProgress(runs: TargetRun[], planned: number, ctx: ProbeContext): 
       report();
     },
   };
+}
+
+/** What one target's result takes to be made and written down, about, and the share of the time that this may take: requests wait meanwhile. */
+const measuringMs = 0.1;
+const measuringShare = 0.01;
+
+function keepMeasured(runs: TargetRun[], expect: SuccessCondition, { startedAt, startedWall }: { startedAt: number; startedWall: string }, { onMeasured, measuredIntervalMs }: ProbeContext): () => void {
+  if (onMeasured === undefined) return () => undefined;
+  const interval = measuredIntervalMs ?? Math.max(10_000, (runs.length * measuringMs) / measuringShare);
+  const timer = setInterval(() => onMeasured({ startedAt: startedWall, at: new Date().toISOString(), targets: runs.map((run) => run.soFar(startedAt, expect)) }), interval);
+  return () => clearInterval(timer);
 }
 
 function progressOf(runs: TargetRun[], planned: number): RoundProgress {

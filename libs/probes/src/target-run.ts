@@ -91,6 +91,13 @@ export class TargetRun implements Lane {
     return this.record.result(this.target, described, planned, startedAt, expect);
   }
 
+  /** As `result`, while it runs: requests under way are told of as not sent yet. */
+  soFar(startedAt: number, expect: SuccessCondition): TargetResult {
+    const result = this.result(startedAt, expect);
+    const sent = result.succeeded + result.failed;
+    return { ...result, sent, unsent: result.planned - sent };
+  }
+
   #pump(at?: number): void {
     const prober = this.#prober;
     if (this.#pumping || prober === undefined) return;

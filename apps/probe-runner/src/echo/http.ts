@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { messageOf } from '../log.ts';
 import type { Counters } from './counters.ts';
 
 /** Longest wait and largest body that a request may ask for. */
@@ -33,16 +34,19 @@ export interface EchoHttpOptions {
   /** Who answers, in every echo. */
   readonly serverName: string;
   /** PEM of the CA that signed the HTTPS certificate. */
-  readonly caPem: () => string;
+  readonly caPem: () => Promise<string>;
+  /** Why `/healthz` does not answer 200, in words. */
+  readonly problem: () => string | undefined;
 }
 
 /**
  * Answers every method on every path with a JSON echo of the request; the fields are kdoctor's. Query: `task` names the
  * counter, `delay` seconds or `delayMs` before the answer, `status` its code, `size` bytes of dots as its body, `chunked=1`.
- * `DELETE ?task=` resets that counter, `/counters` lists them (DELETE resets all), `/ca.crt` is the CA of the HTTPS side.
+ * `DELETE ?task=` resets that counter, `/counters` lists them (DELETE resets all), `/ca.crt` is the CA of the HTTPS side, `/healthz` is 200 while
+ * all of the echo target listens; none of these is counted.
  */
 export function echoListener(options: EchoHttpOptions): RequestListener {
-  const { counters, serverName, caPem } = options;
+  const { counters, serverName, caPem, problem } = options;
   // A prober asks the same thing over and over.
   let lastQuery: string | undefined;
   let lastWish: Wish | string = plain;
@@ -63,9 +67,17 @@ export function echoListener(options: EchoHttpOptions): RequestListener {
       if (request.method === 'DELETE') counters.reset();
       return send(response, 200, 'application/json', JSON.stringify(counters.list()));
     }
+    if (path === '/healthz') {
+      request.resume();
+      const why = problem();
+      return send(response, why === undefined ? 200 : 503, 'text/plain', `${why ?? 'ok'}\n`);
+    }
     if (path === '/ca.crt') {
       request.resume();
-      return send(response, 200, 'application/x-pem-file', caPem());
+      return void caPem().then(
+        (pem) => send(response, 200, 'application/x-pem-file', pem),
+        (error: unknown) => send(response, 500, 'application/json', JSON.stringify({ error: messageOf(error) })),
+      );
     }
     const wish = mark < 0 ? plain : wishOf(url.slice(mark + 1));
     if (typeof wish === 'string') {

@@ -102,7 +102,7 @@ describe('the echo target', () => {
 
     it('speaks HTTP/2 with whoever asks for it', async () => {
       const { connect: h2connect } = await import('node:http2');
-      const session = h2connect(`https://127.0.0.1:${echo.ports.https}`, { ca: echo.ca });
+      const session = h2connect(`https://127.0.0.1:${echo.ports.https}`, { ca: await echo.ca() });
       const stream = session.request({ ':path': '/?task=h2' });
       let body = '';
       for await (const part of stream) body += String(part);
@@ -156,7 +156,8 @@ describe('the echo target', () => {
     it('cuts a long answer short over UDP unless the asker takes it, and not over TCP or TLS', async () => {
       expect(await ask('big.example.org', 'A')).toMatchObject({ flag_tc: true, answers: [] });
       expect((await ask('big.example.org', 'A', 4096)).answers).toHaveLength(120);
-      for (const open of [() => connect(echo.ports.dns, '127.0.0.1'), () => tlsConnect({ port: echo.ports.dot, host: '127.0.0.1', ca: echo.ca })]) {
+      const ca = await echo.ca();
+      for (const open of [() => connect(echo.ports.dns, '127.0.0.1'), () => tlsConnect({ port: echo.ports.dot, host: '127.0.0.1', ca })]) {
         const socket = open();
         // Two queries in three pieces.
         const framed = [1, 2].map((id) => {
@@ -224,8 +225,8 @@ describe('the echo target', () => {
     await first.stop();
     const second = await open(['a', 'b']);
     expect(second.ports).toEqual(first.ports);
-    expect(second.ca).toBe(first.ca);
-    const socket = tlsConnect({ host: '127.0.0.1', port: second.ports.dot, servername: 'b', ca: first.ca });
+    expect(await second.ca()).toBe(await first.ca());
+    const socket = tlsConnect({ host: '127.0.0.1', port: second.ports.dot, servername: 'b', ca: await first.ca() });
     await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
     socket.destroy();
     await second.stop();

@@ -1,13 +1,15 @@
-import { createSocket, type Socket as Datagram } from 'node:dgram';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { Socket as Datagram } from 'node:dgram';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Server as HttpServer } from 'node:http';
-import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
+import { messageOf, type RunnerLog } from '../log.ts';
+import { ownAddresses, reachable, type Address } from './addresses.ts';
 import { echoCertificate, type EchoCertificate } from './certificate.ts';
 import { Counters } from './counters.ts';
 import { EchoDns, type Upstream } from './dns.ts';
 import { echoListener, echoServer } from './http.ts';
+import { listenOn, type Accept } from './listen.ts';
 import { serveUdpEcho } from './udp.ts';
 
 /** What the echo target listens on; `dns` is UDP and TCP. */
@@ -17,6 +19,8 @@ export type EchoPort = (typeof echoPorts)[number];
 export interface EchoOptions {
   /** IP addresses; every port is opened on each of them. */
   readonly addresses: readonly string[];
+  /** Addresses by which others reach it, where these are not those it listens on. */
+  readonly advertised?: readonly string[];
   /** Fixed ports; those left out are chosen, and kept over restarts while they are free. */
   readonly ports?: Partial<Record<EchoPort, number>>;
   /** Holds the certificate and the chosen ports. */
@@ -24,101 +28,119 @@ export interface EchoOptions {
   readonly serverName: string;
   /** Names besides the addresses that the certificate is for. */
   readonly names: readonly string[];
+  /** The certificate; one is made when it is not given. */
+  readonly certificate?: EchoCertificate;
+  /** PEM: HTTPS lets in only those whose certificate is signed by it. */
+  readonly clientCa?: string;
   readonly upstream?: Upstream;
+  readonly log?: Pick<RunnerLog, 'error'>;
 }
 
 /** Tries for a port number that is free on every address and protocol. */
 const tries = 30;
+/** Making the certificate takes a quarter of a second of CPU: the start of a runner is spared it, and so are those that start beside it. */
+const certifyAfterMs = 3_000;
 
 /** The target that other runners probe: HTTP, HTTPS (HTTP/2 by ALPN), DNS over UDP, TCP and TLS, and a plain UDP echo. */
 export class EchoTarget {
   readonly counters = new Counters();
-  readonly addresses: { family: 'v4' | 'v6'; address: string }[];
+  readonly addresses: readonly Address[];
   ports: Record<EchoPort, number> = { http: 0, https: 0, dns: 0, dot: 0, udp: 0 };
+  /** Why `/healthz` does not answer 200, in words. */
+  problem: string | undefined = 'the echo target starts';
   readonly #options: EchoOptions;
   readonly #dns: EchoDns;
   readonly #streams = new Set<Socket>();
   readonly #open: (Server | Datagram)[] = [];
+  #started: Promise<void> | undefined;
+  #certifying: NodeJS.Timeout | undefined;
   #http: HttpServer | undefined;
   #secure: Promise<{ https: Server; dot: Server }> | undefined;
-  #certificate: EchoCertificate | undefined;
+  #certificate: Promise<EchoCertificate> | undefined;
 
   constructor(options: EchoOptions) {
     this.#options = options;
     this.#dns = new EchoDns(this.counters, options.upstream);
-    this.addresses = options.addresses.map((address) => ({ family: isIPv6(address) ? 'v6' : 'v4', address: reachable(address) }));
+    this.addresses = (options.advertised?.length ? options.advertised : options.addresses).map(reachable);
   }
 
-  get ca(): string {
-    return this.#certificate?.ca ?? '';
+  /** PEM of the authority behind its certificate. */
+  async ca(): Promise<string> {
+    return (await this.#certified()).ca;
   }
 
   /** Listens on everything. Rejects, naming address and port, when a fixed port is taken. */
-  async start(): Promise<void> {
-    const { folder, names, serverName } = this.#options;
-    this.#certificate = await echoCertificate(folder, [...this.addresses.map(({ address }) => address), ...names]);
-    const listener = echoListener({ counters: this.counters, serverName, caPem: () => this.ca });
+  start(): Promise<void> {
+    return (this.#started ??= this.#start());
+  }
+
+  async #start(): Promise<void> {
+    const { serverName, certificate } = this.#options;
+    const listener = echoListener({ counters: this.counters, serverName, caPem: () => this.ca(), problem: () => this.problem });
     const http = (this.#http = echoServer(listener));
-    const accept: Record<EchoPort, { tcp?: (socket: Socket) => void; udp?: (socket: Datagram) => void }> = {
-      http: { tcp: (socket) => http.emit('connection', socket) },
-      https: { tcp: (socket) => this.#tls('https', socket, listener) },
-      dns: { tcp: (socket) => this.#dns.serveStream(socket, 'dnsTcp'), udp: (socket) => this.#dns.serveUdp(socket) },
-      dot: { tcp: (socket) => this.#tls('dot', socket, listener) },
+    const accept: Record<EchoPort, Accept> = {
+      http: { tcp: (socket) => http.emit('connection', this.#tracked(socket)) },
+      https: { tcp: (socket) => this.#tls('https', this.#tracked(socket), listener) },
+      dns: { tcp: (socket) => this.#dns.serveStream(this.#tracked(socket), 'dnsTcp'), udp: (socket) => this.#dns.serveUdp(socket) },
+      dot: { tcp: (socket) => this.#tls('dot', this.#tracked(socket), listener) },
       udp: { udp: (socket) => serveUdpEcho(socket, this.counters) },
     };
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
     const before = await this.#readPorts();
     try {
       for (const name of echoPorts) this.ports[name] = await this.#listen(name, accept[name], before[name]);
+      await this.#writePorts();
     } catch (error) {
       await this.stop();
       throw error;
     }
-    await this.#writePorts();
+    // A failure is told where it happens; whoever comes by TLS makes it be tried again.
+    if (certificate === undefined) this.#certifying = setTimeout(() => void this.#certified().catch(() => undefined), certifyAfterMs).unref();
+    this.problem = undefined;
   }
 
   async stop(): Promise<void> {
+    this.problem ??= 'the echo target stops';
+    clearTimeout(this.#certifying);
     for (const socket of this.#streams) socket.destroy();
     await Promise.all(this.#open.splice(0).map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
     this.#http?.close();
-    const secure = await this.#secure;
+    const secure = await this.#secure?.catch(() => undefined);
     secure?.https.close();
   }
 
   /** One port number for one name, on every address. */
-  async #listen(name: EchoPort, accept: { tcp?: (socket: Socket) => void; udp?: (socket: Datagram) => void }, before: number | undefined): Promise<number> {
+  async #listen(name: EchoPort, accept: Accept, before: number | undefined): Promise<number> {
     const fixed = this.#options.ports?.[name];
     for (let attempt = 0; ; attempt += 1) {
-      const opened: (Server | Datagram)[] = [];
-      let port = fixed ?? (attempt === 0 ? (before ?? 0) : 0);
       try {
-        for (const address of this.#options.addresses) {
-          if (accept.tcp !== undefined) {
-            const server = await listenTcp(address, port, (socket) => this.#track(socket), accept.tcp);
-            opened.push(server);
-            port = (server.address() as AddressInfo).port;
-          }
-          if (accept.udp !== undefined) {
-            const socket = await bindUdp(address, port);
-            opened.push(socket);
-            port = socket.address().port;
-            accept.udp(socket);
-          }
-        }
+        const { port, opened } = await listenOn(this.#options.addresses, fixed ?? (attempt === 0 ? (before ?? 0) : 0), accept);
         this.#open.push(...opened);
         return port;
       } catch (error) {
-        for (const server of opened) server.close();
         const { code, message } = error as NodeJS.ErrnoException;
         if (code !== 'EADDRINUSE' || fixed !== undefined || attempt >= tries) throw new Error(`echo target: cannot listen for ${name}: ${message}`, { cause: error });
       }
     }
   }
 
-  #track(socket: Socket): void {
+  #tracked(socket: Socket): Socket {
     this.#streams.add(socket);
     socket.once('close', () => this.#streams.delete(socket));
     // A peer that goes away is no fault; whoever reads from the socket handles what matters.
     socket.on('error', () => socket.destroy());
+    return socket;
+  }
+
+  #certified(): Promise<EchoCertificate> {
+    const { certificate, folder, names, log } = this.#options;
+    if (certificate !== undefined) return Promise.resolve(certificate);
+    const all = [...this.addresses, ...ownAddresses()].map(({ address }) => address);
+    return (this.#certificate ??= echoCertificate(folder, [...new Set([...all, ...names])]).catch((error: unknown) => {
+      log?.error({ error: messageOf(error) }, 'the echo target has no certificate: it answers neither HTTPS nor DNS over TLS; tried again when somebody asks');
+      this.#certificate = undefined;
+      throw error;
+    }));
   }
 
   /** TLS and HTTP/2 are loaded by the first connection that needs them. */
@@ -130,15 +152,19 @@ export class EchoTarget {
         servers[side].emit('connection', socket);
         socket.resume();
       },
-      () => socket.destroy(),
+      () => {
+        this.#secure = undefined;
+        socket.destroy();
+      },
     );
   }
 
   async #makeSecure(listener: ReturnType<typeof echoListener>): Promise<{ https: Server; dot: Server }> {
-    const [http2, tls] = await Promise.all([import('node:http2'), import('node:tls')]);
-    const { cert, key } = this.#certificate ?? {};
+    const [http2, tls, { cert, key }] = await Promise.all([import('node:http2'), import('node:tls'), this.#certified()]);
+    const { clientCa } = this.#options;
+    const demand = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true };
     // Its requests are made to look like those of HTTP/1.1 by Node's compatibility layer.
-    const https = http2.createSecureServer({ cert, key, allowHTTP1: true, settings: { maxConcurrentStreams: 1000 } }, listener as never);
+    const https = http2.createSecureServer({ cert, key, allowHTTP1: true, settings: { maxConcurrentStreams: 1000 }, ...demand }, listener as never);
     const dot = tls.createServer({ cert, key, ALPNProtocols: ['dot'] }, (stream) => this.#dns.serveStream(stream, 'dot'));
     for (const server of [https, dot]) server.on('tlsClientError', (_: Error, stream: Socket) => stream.destroy());
     https.on('sessionError', () => {
@@ -161,37 +187,4 @@ export class EchoTarget {
     await writeFile(`${file}.new`, JSON.stringify(this.ports));
     await rename(`${file}.new`, file);
   }
-}
-
-function listenTcp(address: string, port: number, track: (socket: Socket) => void, accept: (socket: Socket) => void): Promise<Server> {
-  const server = createServer({ noDelay: true }, (socket) => {
-    track(socket);
-    accept(socket);
-  });
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: address, port, ipv6Only: true, backlog: 1024 }, () => resolve(server));
-  });
-}
-
-function bindUdp(address: string, port: number): Promise<Datagram> {
-  const socket = createSocket({ ...(isIPv6(address) ? { type: 'udp6', ipv6Only: true } : { type: 'udp4' }), recvBufferSize: 4 << 20 });
-  return new Promise((resolve, reject) => {
-    socket.once('error', reject);
-    socket.bind(port, address, () => {
-      socket.off('error', reject);
-      // Errors of datagrams already sent (nobody listens there any more) come back here; they concern nobody.
-      socket.on('error', () => undefined);
-      resolve(socket);
-    });
-  });
-}
-
-/** An address that others can use: for an unspecified one, the machine's first that is not loopback. */
-function reachable(address: string): string {
-  if (address !== '0.0.0.0' && address !== '::') return address;
-  const family = address === '::' ? 'IPv6' : 'IPv4';
-  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const outer = own.find((entry) => entry.family === family && !entry.internal && !entry.address.startsWith('fe80:'));
-  return outer?.address ?? (family === 'IPv6' ? '::1' : '127.0.0.1');
 }

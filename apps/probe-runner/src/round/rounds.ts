@@ -11,14 +11,15 @@ import type { Spool } from '../spool/spool.ts';
 import { OverCapacity, type Admission } from './admission.ts';
 import { keyOf } from './key.ts';
 import { fetchMaterials, NoMaterials, RoundOver } from './materials.ts';
-import { partsOf, unmeasured, type Finished } from './result.ts';
+import { brokenOff, partsOf, unmeasured, type Finished } from './result.ts';
 import { measureInThread, ThreadFault } from './thread.ts';
 
 /** Starts of one round on this runner before it is given up: whatever ends the runner each time must not do so for ever. */
 const mostAttempts = 5;
 /** A thread is started so long before its round: it loads and warms up while nothing is due yet. */
 const threadLeadMs = 1_000;
-const marginMs = (order: WorkOrder): number => roundMarginMs(Date.parse(order.deadline) - Date.parse(order.roundStart));
+const endOf = ({ deadline, roundStart }: WorkOrder): number => Date.parse(deadline) - roundMarginMs(Date.parse(deadline) - Date.parse(roundStart));
+const stoppedReason = 'the runner was told to end (its pod was deleted, or its workload changed)';
 
 /** Why a round was told to stop; carried by its abort signal. */
 type Stop = { readonly why: 'canceled'; readonly reason: string } | { readonly why: 'deadline' } | { readonly why: 'runner' };
@@ -55,7 +56,7 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #script: URL;
   readonly #entries = new Map<string, Entry>();
-  #stopping = false;
+  #stopping: 'return' | 'report' | undefined;
   readonly counts = { begun: 0, ended: { ok: 0, failed: 0, canceled: 0, error: 0 }, faults: 0, answeredFromSpool: 0 };
 
   constructor(options: RoundsOptions) {
@@ -107,12 +108,17 @@ export class Rounds {
     for (const { deliveries } of this.#entries.values()) for (const delivery of deliveries) delivery.working();
   }
 
-  /** Ends all rounds without a result: their orders go back to the stream, and the journal runs them again after a restart. */
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    const held = [...this.#entries.values()];
-    for (const { abort } of held) abort.abort({ why: 'runner' } satisfies Stop);
-    await Promise.all(held.map(({ done }) => done));
+  /**
+   * Ends all rounds. `return`: without a result, their orders go back to the stream and the journal runs them again after a restart. `report`: with what they
+   * measured, as `error`; orders that come from now on are answered so too. Resolves when all are on disk.
+   */
+  async stop(how: 'return' | 'report'): Promise<void> {
+    this.#stopping = how;
+    while (this.#entries.size > 0) {
+      const held = [...this.#entries.values()];
+      for (const { abort } of held) abort.abort({ why: 'runner' } satisfies Stop);
+      await Promise.all(held.map(({ done }) => done));
+    }
   }
 
   #hold(order: WorkOrder, attempts: number, delivery?: Delivery<WorkOrder>): void {
@@ -132,9 +138,8 @@ export class Rounds {
   async #carry(entry: Entry): Promise<void> {
     const { key, order, deliveries } = entry;
     const { log, spool, journal, sender } = this.#options;
-    const endAt = Date.parse(order.deadline) - marginMs(order);
     // setTimeout takes 24 days at most; a longer one would fire at once.
-    const timer = setTimeout(() => entry.abort.abort({ why: 'deadline' } satisfies Stop), Math.min(2 ** 31 - 1, Math.max(0, endAt - Date.now())));
+    const timer = setTimeout(() => entry.abort.abort({ why: 'deadline' } satisfies Stop), Math.min(2 ** 31 - 1, Math.max(0, endOf(order) - Date.now())));
     try {
       const finished = await this.#finish(entry);
       if (finished === undefined) {
@@ -159,25 +164,36 @@ export class Rounds {
 
   /** What the round came to; undefined when the runner stops and leaves it to a later process. */
   async #finish(entry: Entry): Promise<Finished | undefined> {
-    const { admission, maxDeliver } = this.#options;
+    const { admission, maxDeliver, journal } = this.#options;
+    const { key, order, attempts } = entry;
     const startedAt = new Date().toISOString();
     const none = (state: 'error' | 'canceled', reason: string): Finished => unmeasured(state, reason, startedAt, admission.loadByKind());
+    /** With what an earlier process, or the thread that went wrong, left of the round. */
+    const broken = async (reason: string): Promise<Finished> => {
+      const measured = await journal.measured(key);
+      return measured === undefined ? none('error', reason) : brokenOff(reason, measured, admission.loadByKind());
+    };
     const pickedUp = Date.now();
-    if (pickedUp >= Date.parse(entry.order.deadline)) return none('error', 'picked up after its deadline');
-    if (entry.attempts >= mostAttempts || (entry.deliveries[0]?.deliveries ?? 0) >= maxDeliver) {
-      return none('error', `the runner ended ${Math.max(entry.attempts, maxDeliver - 1)} times while it had this round`);
-    }
+    if (attempts >= mostAttempts || (entry.deliveries[0]?.deliveries ?? 0) >= maxDeliver) return broken(`the runner ended ${Math.max(attempts, maxDeliver - 1)} times while it had this round`);
+    // There is no time to measure all of it again: what was measured is worth more than the beginning of another try.
+    if (attempts > 0 && pickedUp + order.request.durationMs > endOf(order) && (await journal.measured(key)) !== undefined) return broken('the runner ended while it had this round');
+    if (pickedUp >= Date.parse(order.deadline)) return none('error', 'picked up after its deadline');
     try {
+      if (this.#stopping === 'report') throw new Error('the runner stops');
       return await this.#measure(entry);
     } catch (error) {
       const stop = stopOf(entry);
-      if (stop?.why === 'runner') return undefined;
+      if (this.#stopping === 'return' && stop?.why === 'runner') return undefined;
       if (stop?.why === 'canceled') return none('canceled', stop.reason);
       if (error instanceof RoundOver) return none('canceled', `canceled before it began: ${error.message}`);
-      if (error instanceof ThreadFault) this.counts.faults += 1;
-      else if (stop?.why === 'deadline' && !(error instanceof NoMaterials || error instanceof OverCapacity)) return none('error', `waited for capacity (${admission.capacityQps} requests per second) until its deadline`);
-      else if (!(error instanceof NoMaterials || error instanceof OverCapacity)) throw error;
-      return none('error', error.message);
+      if (error instanceof ThreadFault) {
+        this.counts.faults += 1;
+        return broken(error.message);
+      }
+      if (this.#stopping === 'report') return none('error', `${stoppedReason} before the round began`);
+      if (error instanceof NoMaterials || error instanceof OverCapacity) return none('error', error.message);
+      if (stop?.why === 'deadline') return none('error', `waited for capacity (${admission.capacityQps} requests per second) until its deadline`);
+      throw error;
     }
   }
 
@@ -199,10 +215,14 @@ export class Rounds {
       let last: RoundProgress = { progress: 0, targets: order.targets.length, planned, sent: 0, succeeded: 0, failed: 0, errors: {} };
       this.#live(order, 'started', last);
       const outcome = await measureInThread(
-        { order: { targets: order.targets, request: order.request, expect: order.expect }, materials, policy, startAtMs },
-        { script: this.#script, heapMb, signal: abort.signal, onProgress: (progress) => this.#live(order, 'running', (last = progress)) },
+        { order: { targets: order.targets, request: order.request, expect: order.expect }, materials, policy, startAtMs, measuredFile: journal.measuredFile(entry.key) },
+        {
+          script: this.#script, heapMb, signal: abort.signal,
+          onProgress: (progress) => this.#live(order, 'running', (last = progress)),
+          onNotKept: (problem) => log.warn({ round: entry.key, error: problem }, 'what the round has measured so far could not be written down'),
+        },
       ).finally(() => this.#live(order, 'ended', last));
-      if (stopOf(entry)?.why === 'runner') throw new Error('the runner stops');
+      if (this.#stopping === 'return') throw new Error('the runner stops');
       return judged(entry, outcome, admission.loadByKind());
     } finally {
       leave();
@@ -217,7 +237,7 @@ export class Rounds {
         await this.#options.spool.put(parts);
         return;
       } catch (error) {
-        if (this.#stopping || Date.now() > Date.parse(entry.order.deadline)) throw error;
+        if (this.#stopping !== undefined || Date.now() > Date.parse(entry.order.deadline)) throw error;
         this.#options.log.error({ round: entry.key, error: messageOf(error), attempt }, 'result could not be written to the spool; trying again');
         await sleep(Math.min(5_000, 250 * 2 ** attempt));
       }
@@ -248,5 +268,6 @@ function judged(entry: Entry, measured: RoundOutcome, runningLoad: Finished['out
   const stop = measured.state === 'canceled' ? stopOf(entry) : undefined;
   if (stop?.why === 'canceled') return { targets, outcome: { ...base, state: 'canceled', reason: stop.reason } };
   if (stop?.why === 'deadline') return { targets, outcome: { ...base, state: 'error', reason: 'cut off at its deadline before all requests were answered' } };
+  if (stop?.why === 'runner') return { targets, outcome: { ...base, state: 'error', reason: `${stoppedReason} during the round; measured until ${endedAt}` } };
   return { targets, outcome: { ...base, state: measured.state, ...(measured.reason === undefined ? {} : { reason: measured.reason }) } };
 }

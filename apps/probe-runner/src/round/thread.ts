@@ -9,9 +9,11 @@ export interface ThreadOrder {
   readonly policy: PolicySettings;
   /** When the first request is due, milliseconds since the epoch. */
   readonly startAtMs: number;
+  /** Where it writes, now and then, what it has measured so far (`keepMeasured`). */
+  readonly measuredFile: string;
 }
 
-export type FromThread = { readonly progress: RoundProgress } | { readonly outcome: RoundOutcome } | { readonly fault: string };
+export type FromThread = { readonly progress: RoundProgress } | { readonly outcome: RoundOutcome } | { readonly fault: string } | { readonly notKept: string };
 
 export interface ThreadOptions {
   /** What the thread runs: `round/worker` of this app. */
@@ -20,6 +22,8 @@ export interface ThreadOptions {
   readonly heapMb: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: RoundProgress) => void;
+  /** What it has measured could not be written to its file; it goes on. */
+  readonly onNotKept: (problem: string) => void;
 }
 
 /** How long a thread may take to hand over what it measured after it was told to stop, milliseconds. */
@@ -34,7 +38,7 @@ export class ThreadFault extends Error {
  * Measures one round in a thread of its own, with a heap of its own: whatever goes wrong there ends there. An abort of the signal
  * makes it hand over what it measured so far; a thread that does not within 1.2 s is ended. Rejects with a ThreadFault.
  */
-export async function measureInThread(order: ThreadOrder, { script, heapMb, signal, onProgress }: ThreadOptions): Promise<RoundOutcome> {
+export async function measureInThread(order: ThreadOrder, { script, heapMb, signal, onProgress, onNotKept }: ThreadOptions): Promise<RoundOutcome> {
   const worker = new Worker(script, {
     workerData: order,
     env: {},
@@ -50,6 +54,7 @@ export async function measureInThread(order: ThreadOrder, { script, heapMb, sign
   worker.on('message', (message: FromThread) => {
     if ('progress' in message) onProgress(message.progress);
     else if ('outcome' in message) ended.resolve(message.outcome);
+    else if ('notKept' in message) onNotKept(message.notKept);
     else ended.reject(new ThreadFault(message.fault));
   });
   worker.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,8 +1,10 @@
 import type { WorkOrder } from '@roundsman/api';
 import { mkdir, readFile, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import type { Measured } from '@roundsman/probes';
 import { join } from 'node:path';
 import { keyOf } from '../round/key.ts';
 import { messageOf, type RunnerLog } from '../log.ts';
+import { readMeasured, removeFile } from './measured.ts';
 
 export interface Begun {
   readonly order: WorkOrder;
@@ -11,10 +13,11 @@ export interface Begun {
 }
 
 const aside = '.new';
+const measuredEnding = '.measured';
 
 /**
  * The rounds that were begun and have no result yet. A runner that was killed takes them up again as soon as it is back
- * rather than when the stream delivers them again. Holds no materials.
+ * rather than when the stream delivers them again. Holds no materials, and beside each order what its round had measured some seconds ago.
  */
 export class Journal {
   readonly #folder: string;
@@ -29,11 +32,17 @@ export class Journal {
   async open(): Promise<Begun[]> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const begun: Begun[] = [];
-    for (const name of await readdir(this.#folder)) {
+    const names = new Set(await readdir(this.#folder));
+    for (const name of names) {
       const path = join(this.#folder, name);
       // Never finished: what it was to replace, if anything, is beside it.
       if (name.endsWith(aside)) {
         await unlink(path);
+        continue;
+      }
+      if (name.endsWith(measuredEnding)) {
+        // Of a round that ended while it was written.
+        if (!names.has(name.slice(0, -measuredEnding.length))) await unlink(path);
         continue;
       }
       try {
@@ -53,10 +62,24 @@ export class Journal {
     await rename(`${path}${aside}`, path);
   }
 
+  /** Where the round writes what it has measured so far (`keepMeasured`). */
+  measuredFile(key: string): string {
+    return `${this.#path(key)}${measuredEnding}`;
+  }
+
+  /** What a round that did not end by itself had measured; undefined when nothing is known of it. */
+  async measured(key: string): Promise<Measured | undefined> {
+    try {
+      return await readMeasured(this.measuredFile(key));
+    } catch (error) {
+      this.#log.warn({ round: key, error: messageOf(error) }, 'what the round had measured cannot be read');
+      return undefined;
+    }
+  }
+
   async end(key: string): Promise<void> {
-    await unlink(this.#path(key)).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    });
+    await removeFile(this.#path(key));
+    await removeFile(this.measuredFile(key));
   }
 
   #path(key: string): string {

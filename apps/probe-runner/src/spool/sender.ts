@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messages, type Bus } from '@roundsman/bus';
 import { messageOf, type RunnerLog } from '../log.ts';
 import { keyOf, roundOfKey } from '../round/key.ts';
@@ -16,37 +17,57 @@ const timing = {
 const askTogether = 500;
 
 interface Course {
+  /** For ever: not to be published. */
   publishAt: number;
   publishes: number;
   failures: number;
   askAt: number;
   asks: number;
+  /** When it was heard not to be in Postgres any more. */
+  recalledAt?: number;
 }
 
 const wait = ([first, last]: readonly [number, number], times: number): number => Math.min(last, first * 2 ** Math.min(times, 20)) * (0.9 + Math.random() * 0.2);
 
+export interface SenderOptions {
+  readonly bus: Bus;
+  readonly spool: Spool;
+  readonly done: DoneList;
+  readonly runner: string;
+  /** How long a result stays in the spool once it is in Postgres, milliseconds. */
+  readonly keepMs: number;
+  readonly log: RunnerLog;
+}
+
 /**
- * Brings every spooled result to the stream and keeps it until the reporter says that it is in Postgres. Publishing twice does
- * no harm: the stream knows the message id, the reporter the round.
+ * Brings every spooled result to the stream and keeps it until the reporter says that it is in Postgres, and says so again after a while: a standby of
+ * Postgres that took over may not have it, and then it is published once more. Publishing twice does no harm: the stream knows the message id, the
+ * reporter the round.
  */
 export class Sender {
   readonly #bus: Bus;
   readonly #spool: Spool;
   readonly #done: DoneList;
   readonly #runner: string;
+  readonly #keepMs: number;
   readonly #log: RunnerLog;
   readonly #course = new Map<string, Course>();
   #wake: () => void = () => undefined;
   #stopped = false;
   #loop: Promise<void> = Promise.resolve();
+  /** Resolves when all that was due has been tried. */
+  #passed = Promise.withResolvers<void>();
+  /** Results that were in Postgres and were not any more. */
+  recalledRounds = 0;
   publishedParts = 0;
   committedRounds = 0;
 
-  constructor(options: { bus: Bus; spool: Spool; done: DoneList; runner: string; log: RunnerLog }) {
+  constructor(options: SenderOptions) {
     this.#bus = options.bus;
     this.#spool = options.spool;
     this.#done = options.done;
     this.#runner = options.runner;
+    this.#keepMs = options.keepMs;
     this.#log = options.log;
   }
 
@@ -60,19 +81,31 @@ export class Sender {
     await this.#loop;
   }
 
+  /** Resolves once the stream has all results, or when the time is up, with the number of those that it has not. */
+  async flush(withinMs: number): Promise<number> {
+    const end = Date.now() + withinMs;
+    for (;;) {
+      const passed = this.#passed.promise;
+      const left = this.#spool.entries().filter((entry) => entry.committedAt === undefined && this.#courseOf(entry).publishes === 0).length;
+      if (left === 0 || Date.now() >= end) return left;
+      this.#wake();
+      await Promise.race([passed, sleep(Math.max(0, end - Date.now()))]);
+    }
+  }
+
   /** There is something new in the spool, or (with a key) somebody waits for that result. */
   kick(key?: string): void {
     const course = key === undefined ? undefined : this.#course.get(key);
     if (course !== undefined) {
       course.askAt = 0;
-      if (course.publishes > 0) course.publishAt = Math.min(course.publishAt, Date.now() + 2_000);
+      if (course.publishes > 0 && course.publishAt !== Number.POSITIVE_INFINITY) course.publishAt = Math.min(course.publishAt, Date.now() + 2_000);
     }
     this.#wake();
   }
 
   /** The server may have come back with an empty store: everything is published again. */
   reconnected(): void {
-    for (const course of this.#course.values()) Object.assign(course, { publishAt: 0, failures: 0 });
+    for (const course of this.#course.values()) if (course.publishAt !== Number.POSITIVE_INFINITY) Object.assign(course, { publishAt: 0, failures: 0 });
     this.#wake();
   }
 
@@ -82,17 +115,20 @@ export class Sender {
       this.#prune(entries);
       for (const entry of entries) {
         if (this.#stopped) return;
-        if (this.#courseOf(entry.key).publishAt <= Date.now()) await this.#publish(entry);
+        if (this.#courseOf(entry).publishAt <= Date.now()) await this.#publish(entry);
       }
       await this.#askCommitted();
+      this.#passed.resolve();
+      this.#passed = Promise.withResolvers();
       await this.#sleep();
     }
   }
 
-  #courseOf(key: string): Course {
+  #courseOf({ key, committedAt }: Pick<Spooled, 'key' | 'committedAt'>): Course {
     let course = this.#course.get(key);
     if (course === undefined) {
-      course = { publishAt: 0, publishes: 0, failures: 0, askAt: Number.POSITIVE_INFINITY, asks: 0 };
+      const never = Number.POSITIVE_INFINITY;
+      course = { publishAt: committedAt === undefined ? 0 : never, publishes: 0, failures: 0, askAt: committedAt === undefined ? never : committedAt + this.#keepMs, asks: 0 };
       this.#course.set(key, course);
     }
     return course;
@@ -104,12 +140,15 @@ export class Sender {
     for (const key of this.#course.keys()) if (!kept.has(key)) this.#course.delete(key);
   }
 
-  async #publish({ key, marker }: Spooled): Promise<void> {
-    const course = this.#courseOf(key);
+  async #publish(entry: Spooled): Promise<void> {
+    const { key, marker } = entry;
+    const course = this.#courseOf(entry);
     try {
       for (const part of await this.#spool.read(key)) {
         const { kind, taskUid, round } = part;
-        const msgId = `${taskUid}:${round}:${this.#runner}:${marker ? 'dropped' : part.part}`;
+        // The stream may still remember what it was given before the result was lost again.
+        const again = course.recalledAt === undefined ? '' : `:${course.recalledAt}`;
+        const msgId = `${taskUid}:${round}:${this.#runner}:${marker ? 'dropped' : part.part}${again}`;
         await this.#bus.append(messages.result, { runner: this.#runner, kind, taskUid, round }, part, { msgId });
         this.publishedParts += 1;
       }
@@ -128,12 +167,12 @@ export class Sender {
 
   async #askCommitted(): Promise<void> {
     const now = Date.now();
-    const due = this.#spool.entries().filter(({ key }) => this.#courseOf(key).askAt <= now);
+    const due = this.#spool.entries().filter((entry) => this.#courseOf(entry).askAt <= now);
     for (let i = 0; i < due.length && !this.#stopped; i += askTogether) {
       const some = due.slice(i, i + askTogether);
       const asked = some.map(({ key }) => key);
-      for (const key of asked) {
-        const course = this.#courseOf(key);
+      for (const entry of some) {
+        const course = this.#courseOf(entry);
         course.asks += 1;
         course.askAt = Date.now() + wait(timing.ask, course.asks);
       }
@@ -146,23 +185,39 @@ export class Sender {
         return;
       }
       // A disk that cannot be written now may be later; the result stays and is asked for again.
-      await this.#settle(answered).catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'committed results could not be removed from the spool'));
+      await this.#settle(some, new Set(answered)).catch((error: unknown) => this.#log.error({ error: messageOf(error) }, 'the spool could not be brought up to date with what is committed'));
     }
   }
 
-  async #settle(keys: readonly string[]): Promise<void> {
-    // First the list, then the file: a crash in between costs a publish, not a round.
-    await this.#done.add(keys);
-    for (const key of keys) {
-      await this.#spool.remove(key);
-      this.committedRounds += 1;
+  /** What was asked about, and which of it is committed. */
+  async #settle(asked: readonly Spooled[], committed: ReadonlySet<string>): Promise<void> {
+    // First the list, then the files: a crash in between costs a publish, not a round.
+    await this.#done.add(asked.map(({ key }) => key).filter((key) => committed.has(key)));
+    for (const entry of asked) {
+      const { key, committedAt } = entry;
+      const course = this.#courseOf(entry);
+      if (!committed.has(key)) {
+        if (committedAt === undefined) continue;
+        this.#log.warn({ round: key }, 'the result is not in Postgres any more; it is sent again');
+        this.recalledRounds += 1;
+        await this.#spool.mark(key, undefined);
+        Object.assign(course, { publishAt: 0, publishes: 0, askAt: Number.POSITIVE_INFINITY, recalledAt: Date.now() });
+        continue;
+      }
+      const since = committedAt ?? Date.now();
+      if (committedAt === undefined) this.committedRounds += 1;
+      if (Date.now() >= since + this.#keepMs) await this.#spool.remove(key);
+      else {
+        if (committedAt === undefined) await this.#spool.mark(key, since);
+        Object.assign(course, { publishAt: Number.POSITIVE_INFINITY, asks: 0, askAt: since + this.#keepMs });
+      }
     }
   }
 
   async #sleep(): Promise<void> {
     let next = Number.POSITIVE_INFINITY;
-    for (const { key } of this.#spool.entries()) {
-      const { publishAt, askAt } = this.#courseOf(key);
+    for (const entry of this.#spool.entries()) {
+      const { publishAt, askAt } = this.#courseOf(entry);
       next = Math.min(next, publishAt, askAt);
     }
     const ms = Math.min(3_600_000, next - Date.now());

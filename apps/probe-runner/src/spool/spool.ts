@@ -3,8 +3,9 @@ import { mkdir, open, readFile, readdir, rename, stat, unlink } from 'node:fs/pr
 import { join } from 'node:path';
 import { keyOf } from '../round/key.ts';
 import { messageOf, type RunnerLog } from '../log.ts';
+import { removeFile } from './measured.ts';
 
-/** One result on disk that is not known to be in Postgres. */
+/** One result on disk. */
 export interface Spooled {
   readonly key: string;
   readonly bytes: number;
@@ -12,6 +13,8 @@ export interface Spooled {
   readonly createdAt: number;
   /** Stands for a result that had to be thrown away. */
   readonly marker: boolean;
+  /** When it was heard to be in Postgres, milliseconds; kept for a while all the same. */
+  readonly committedAt?: number;
 }
 
 interface Header {
@@ -21,15 +24,16 @@ interface Header {
 
 export interface SpoolOptions {
   readonly folder: string;
-  /** Bytes on disk, markers included. Above it the oldest results go, each replaced by a marker that says so. */
+  /** Bytes on disk, markers included. Above it those go that are in Postgres, then the oldest, each replaced by a marker that says so. */
   readonly maxBytes: number;
   readonly log: RunnerLog;
 }
 
-const ending = '.jsonl';
+/** `<key>.jsonl`; that of a result that is in Postgres also says since when: `<key>.committed-<milliseconds>.jsonl`. */
+const fileName = /^(.+?)(?:\.committed-(\d+))?\.jsonl$/;
 
 /**
- * Results on disk until they are in Postgres: one file per round, a header line and one line per part, written aside, synced,
+ * Results on disk until they are in Postgres, and for a while after that: one file per round, a header line and one line per part, written aside, synced,
  * and renamed. Whatever is in here survives a crash of the runner and of the machine.
  */
 export class Spool {
@@ -53,6 +57,13 @@ export class Spool {
     return this.#entries.size;
   }
 
+  /** Results that are not known to be in Postgres. */
+  get pending(): number {
+    let count = 0;
+    for (const { committedAt } of this.#entries.values()) if (committedAt === undefined) count += 1;
+    return count;
+  }
+
   has(key: string): boolean {
     return this.#entries.has(key);
   }
@@ -73,11 +84,11 @@ export class Spool {
         await unlink(path);
         continue;
       }
-      if (!name.endsWith(ending)) continue;
-      const key = decodeURIComponent(name.slice(0, -ending.length));
+      const [, encoded, since] = fileName.exec(name) ?? [];
+      if (encoded === undefined) continue;
       try {
-        const { header } = await this.#load(key);
-        found.push({ key, bytes: (await stat(path)).size, ...header });
+        const { header } = await load(path);
+        found.push({ key: decodeURIComponent(encoded), bytes: (await stat(path)).size, ...header, ...(since === undefined ? {} : { committedAt: Number(since) }) });
       } catch (error) {
         this.unreadable += 1;
         await rename(path, `${path}.unreadable`);
@@ -97,26 +108,43 @@ export class Spool {
     const bytes = Buffer.byteLength(text);
     const key = keyOf(first);
     if (!marker && bytes > this.#options.maxBytes) return this.#drop(key, parts, `it has ${bytes} bytes, more than the whole spool`);
-    await this.#write(key, text);
-    this.#forget(key);
     const entry = { key, bytes, ...header };
+    await this.#write(this.#path(entry), text);
+    if (this.#entries.get(key)?.committedAt !== undefined) await this.remove(key);
+    this.#forget(key);
     this.#add(entry);
     await this.#makeRoom(key);
     return entry;
   }
 
   async read(key: string): Promise<RoundResult[]> {
-    return (await this.#load(key)).parts;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) throw new Error('the result is not in the spool');
+    return (await load(this.#path(entry))).parts;
+  }
+
+  /** It is in Postgres since `committedAt`; undefined: it is not any more. Holds over a restart. */
+  async mark(key: string, committedAt: number | undefined): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    const { committedAt: _, ...rest } = entry;
+    const marked = { ...rest, ...(committedAt === undefined ? {} : { committedAt }) };
+    await rename(this.#path(entry), this.#path(marked));
+    this.#entries.set(key, marked);
   }
 
   async remove(key: string): Promise<void> {
-    await unlink(this.#path(key)).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    });
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    await removeFile(this.#path(entry));
     this.#forget(key);
   }
 
   async #makeRoom(newest: string): Promise<void> {
+    for (const { key, committedAt } of this.entries()) {
+      if (this.#bytes <= this.#options.maxBytes) return;
+      if (committedAt !== undefined) await this.remove(key);
+    }
     for (const { key, marker } of this.entries()) {
       if (this.#bytes <= this.#options.maxBytes) return;
       if (key === newest || marker) continue;
@@ -141,8 +169,7 @@ export class Spool {
     return this.put([{ ...last, part: 1, parts: 1, targets: [], ...(outcome === undefined ? {} : { outcome }) }], true);
   }
 
-  async #write(key: string, text: string): Promise<void> {
-    const path = this.#path(key);
+  async #write(path: string, text: string): Promise<void> {
     const file = await open(`${path}.new`, 'w', 0o600);
     try {
       await file.writeFile(text);
@@ -159,14 +186,6 @@ export class Spool {
     }
   }
 
-  async #load(key: string): Promise<{ header: Header; parts: RoundResult[] }> {
-    const [first, ...lines] = (await readFile(this.#path(key), 'utf8')).trimEnd().split('\n');
-    const header = JSON.parse(first ?? '') as Header;
-    const parts = lines.map((line) => JSON.parse(line) as RoundResult);
-    if (parts.length === 0 || parts.length !== parts[0]?.parts) throw new Error(`${parts.length} parts, ${parts[0]?.parts ?? 'some'} expected`);
-    return { header, parts };
-  }
-
   #add(entry: Spooled): void {
     this.#entries.set(entry.key, entry);
     this.#bytes += entry.bytes;
@@ -177,7 +196,15 @@ export class Spool {
     this.#entries.delete(key);
   }
 
-  #path(key: string): string {
-    return join(this.#options.folder, `${encodeURIComponent(key)}${ending}`);
+  #path({ key, committedAt }: Pick<Spooled, 'key' | 'committedAt'>): string {
+    return join(this.#options.folder, `${encodeURIComponent(key)}${committedAt === undefined ? '' : `.committed-${committedAt}`}.jsonl`);
   }
+}
+
+async function load(path: string): Promise<{ header: Header; parts: RoundResult[] }> {
+  const [first, ...lines] = (await readFile(path, 'utf8')).trimEnd().split('\n');
+  const header = JSON.parse(first ?? '') as Header;
+  const parts = lines.map((line) => JSON.parse(line) as RoundResult);
+  if (parts.length === 0 || parts.length !== parts[0]?.parts) throw new Error(`${parts.length} parts, ${parts[0]?.parts ?? 'some'} expected`);
+  return { header, parts };
 }

@@ -72,7 +72,7 @@ export class Rig {
   async runner(name: string, more: { dataDir?: string; script?: URL; settings?: Record<string, string> } = {}): Promise<Runner> {
     const dataDir = more.dataDir ?? (await this.folder());
     const bus = await this.nats.connect(`runner-${name}`);
-    const config = runnerConfigSchema.parse({ name, node: nodeOf(name), dataDir, bindAddresses: '127.0.0.1,::1', ...more.settings });
+    const config = runnerConfigSchema.parse({ name, node: nodeOf(name), dataDir, bindAddresses: '127.0.0.1,::1', keepCommittedSeconds: '0', ...more.settings });
     const runner = new Runner({ config, bus, log: quiet, version: '0.0.0', ...(more.script === undefined ? {} : { script: more.script }) });
     await runner.start();
     this.#stops.push(() => runner.stop());
@@ -95,6 +95,7 @@ export class Rig {
         ROUNDSMAN_RUNTIME: 'default',
         ROUNDSMAN_DATA_DIR: dataDir,
         ROUNDSMAN_BIND_ADDRESSES: '127.0.0.1',
+        ROUNDSMAN_RUNNER_KEEP_COMMITTED_SECONDS: '0',
         ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
