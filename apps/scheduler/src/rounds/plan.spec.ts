@@ -175,6 +175,46 @@ describe('planning rounds', () => {
     expect(made(planRound(asked, none, at(created + minute, { ready: false, runNowSinceMs: created }))).trigger).toBe('run-now');
   });
 
+  it('begins once its runtime has settled, and counts its schedule from then: none was missed before', () => {
+    const settledMs = created + 7 * minute + 20 * second;
+    for (const schedule of [{ schedule: '0 1', roundNumber: 3 }, { schedule: '* * * * *', roundNumber: 3 }, { roundNumber: 1 }, { startAfterSeconds: 0, intervalSeconds: 30, roundNumber: 5 }]) {
+      expect(planRound(taskOf(schedule), none, at(created + 5 * minute, { fromMs: undefined }))).toEqual({ do: 'wait', why: 'no-runtime' });
+    }
+    const from = (nowMs: number) => at(nowMs, { fromMs: settledMs });
+    const grid = taskOf({ schedule: '0 1', roundNumber: 3 });
+    const first = made(planRound(grid, none, from(settledMs + 80)));
+    expect(first).toMatchObject({ number: 1, trigger: 'schedule', startMs: settledMs });
+    expect(planRound(grid, first.ledger, from(settledMs + second))).toMatchObject({ why: 'not-due', untilMs: settledMs + minute - defaultPlanSettings.leadMs });
+    expect(planRound(taskOf({ schedule: '2 5', roundNumber: 3 }), none, from(settledMs))).toMatchObject({ why: 'not-due', untilMs: settledMs + 2 * minute - defaultPlanSettings.leadMs });
+    expect(made(planRound(taskOf({ roundNumber: 1 }), none, from(settledMs + 10)))).toMatchObject({ number: 1, startMs: settledMs });
+    // A cron has ticks of its own: the next one after that.
+    expect(planRound(taskOf({ schedule: '* * * * *', roundNumber: 3 }), none, from(settledMs))).toMatchObject({ why: 'not-due', untilMs: created + 8 * minute - defaultPlanSettings.leadMs });
+    // While it had settled, a start that nobody kept is missed.
+    expect(made(planRound(grid, first.ledger, from(settledMs + 3 * minute))).trigger).toBe('missed');
+  });
+
+  it('waits for a runtime that is made again, also when asked to run now; its grid then begins anew', () => {
+    const asked = taskOf({ schedule: '0 1', roundNumber: 5 }, { annotations: { [taskAnnotations.runNow]: 'v' } });
+    const ledger: Ledger = { ...none, lastNumber: 1, scheduled: 1, lastScheduledMs: created };
+    const nowMs = created + 20 * minute;
+    expect(planRound(asked, ledger, at(nowMs, { fromMs: undefined, runNowSinceMs: nowMs }))).toEqual({ do: 'wait', why: 'no-runtime' });
+    const settledMs = nowMs + 40 * second;
+    // Patience with runners counts from then.
+    expect(planRound(asked, ledger, at(settledMs, { fromMs: settledMs, runNowSinceMs: nowMs, ready: false }))).toEqual({ do: 'wait', why: 'no-runner', untilMs: settledMs + defaultPlanSettings.noRunnerWaitMs });
+    const extra = made(planRound(asked, ledger, at(settledMs + 5, { fromMs: settledMs, runNowSinceMs: nowMs })));
+    expect(extra).toMatchObject({ number: 2, trigger: 'run-now' });
+    expect(made(planRound(asked, extra.ledger, at(settledMs + 6, { fromMs: settledMs })))).toMatchObject({ number: 3, trigger: 'schedule', startMs: settledMs });
+    expect(planRound(taskOf({ schedule: '0 1', roundNumber: 1 }), ledger, at(nowMs, { fromMs: undefined }))).toEqual({ do: 'wait', why: 'finished' });
+  });
+
+  it('waits a little for a runner whose pod is ready, within its patience', () => {
+    const task = taskOf({ schedule: '0 1', roundNumber: 1 });
+    expect(planRound(task, none, at(created, { comingUntilMs: created + 5 * second }))).toEqual({ do: 'wait', why: 'no-runner', untilMs: created + 5 * second });
+    expect(made(planRound(task, none, at(created + 5 * second, { comingUntilMs: created + 5 * second }))).trigger).toBe('schedule');
+    const tight = taskOf({ schedule: '0 1', roundNumber: 1 }, { durationInSecond: 60 });
+    expect(planRound(tight, none, at(created, { comingUntilMs: created + 5 * second }))).toMatchObject({ untilMs: created + 2.5 * second });
+  });
+
   it('takes the numbers from the status when the newest rounds were deleted', () => {
     const task = taskOf({ schedule: '0 1', roundNumber: 4 });
     task.status = { doneRound: 3, expectedRound: 5, handledRunNow: 'v', observedGeneration: 1, history: [{ roundNumber: 3, status: 'succeed', startTimeStamp: new Date(created + 2 * minute).toISOString(), deadLineTimeStamp: '', succeedAgentNodeList: [], failedAgentNodeList: [], notReportAgentNodeList: [] }] };
@@ -182,6 +222,49 @@ describe('planning rounds', () => {
     expect(ledgerOf(task, [])).toEqual(ledger);
     const older = objectOf(task, made(planRound(task, none, at(created))), 'succeed');
     expect(ledgerOf(task, [older])).toEqual(ledger);
+  });
+});
+
+describe('random lives of a runtime', () => {
+  const schedules = fc.oneof(
+    fc.record({ intervalSeconds: fc.integer({ min: 5, max: 300 }), startAfterSeconds: fc.integer({ min: 0, max: 100 }), roundNumber: fc.constantFrom(-1, 3, 30) }),
+    fc.record({ schedule: fc.constantFrom('* * * * *', '*/7 * * * *'), roundNumber: fc.constantFrom(-1, 5) }),
+    fc.constant({ roundNumber: 1 }),
+  );
+  const steps = fc.array(fc.record({ seconds: fc.integer({ min: 1, max: 900 }), away: fc.boolean(), event: fc.constantFrom('none', 'settles', 'ends') }), { minLength: 1, maxLength: 20 });
+
+  it('no round while it has not settled, none missed before, numbers without gaps, starts in order', () => {
+    fc.assert(
+      fc.property(schedules, steps, (schedule, life) => {
+        const task = taskOf(schedule);
+        let ledger = none;
+        let fromMs: number | undefined;
+        let nowMs = created;
+        const starts: number[] = [];
+        for (const { seconds, away, event } of life) {
+          if (event === 'settles') fromMs ??= nowMs;
+          if (event === 'ends') fromMs = undefined;
+          const endMs = nowMs + seconds * second;
+          if (away) nowMs = endMs;
+          for (let guard = 0; nowMs <= endMs; guard++) {
+            expect(guard).toBeLessThan(1_000);
+            const plan = planRound(task, ledger, at(nowMs, { fromMs }));
+            if (plan.do === 'wait') {
+              if (fromMs === undefined) expect(['no-runtime', 'finished']).toContain(plan.why);
+              nowMs = Math.max(nowMs + 1, Math.min(plan.untilMs ?? endMs + 1, endMs + 1));
+              continue;
+            }
+            expect(fromMs).toBeDefined();
+            expect(plan.round.startMs).toBeGreaterThanOrEqual(fromMs!);
+            expect(plan.round.number).toBe(starts.length + 1);
+            starts.push(plan.round.startMs);
+            ledger = plan.round.ledger;
+          }
+        }
+        expect(starts).toEqual([...new Set(starts)].sort((a, b) => a - b));
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 
