@@ -66,11 +66,11 @@ export const netReachTargetSchema = z
     ipv4: z.boolean().default(true).describe('Test addresses of IPv4'),
     ipv6: z.boolean().default(false).describe('Test addresses of IPv6'),
     endpoint: z.boolean().default(true).describe('Test every runner of the runtime by its own address'),
-    multusInterface: z.boolean().default(false).describe('Test the further interfaces of the runners too'),
-    clusterIP: z.boolean().default(false).describe('Test the cluster address of the service of the runners'),
-    nodePort: z.boolean().default(false).describe('Test the node port of the service of the runners'),
-    loadBalancer: z.boolean().default(false).describe('Test the load balancer of the service of the runners'),
-    ingress: z.boolean().default(false).describe('Test the ingress of the runners'),
+    multusInterface: z.boolean().default(false).describe('Test every further interface (Multus) of every runner'),
+    clusterIP: z.boolean().default(false).describe('Test the cluster address of the Service of the runners'),
+    nodePort: z.boolean().default(false).describe('Test the node port of the Service of the runners, on every node'),
+    loadBalancer: z.boolean().default(false).describe('Test the load balancer of the Service of the runners, by address or name'),
+    ingress: z.boolean().default(false).describe('Test the Ingress of the runners, by the Host that its rule is for'),
     enableLatencyMetric,
   })
   .describe('Which ways from every runner to every other one are tested');
@@ -103,8 +103,8 @@ export const dnsTargetSpecSchema = z
       .describe('A DNS server by address. Give either this or targetDns'),
     targetDns: z
       .object({
-        serviceName: z.string().optional().describe('Service of the cluster’s DNS; found by label when not given'),
-        serviceNamespace: z.string().optional().describe('Its namespace'),
+        serviceName: z.string().optional().describe('Service of the cluster’s DNS; when not given, those with the usual label (k8s-app=kube-dns)'),
+        serviceNamespace: z.string().optional().describe('Its namespace; kube-system unless set'),
         testIPv4: z.boolean().default(true).describe('Ask it by IPv4'),
         testIPv6: z.boolean().default(false).describe('Ask it by IPv6'),
       })

@@ -44,16 +44,20 @@ export function reachTargets({ target }: NetReachSpec, carrier: Carrier, stored:
   const paths = carrier.runtime?.status?.paths;
   let count = 0;
   for (const family of familiesAsked(target)) {
-    if (target.endpoint) count += endpoints(family, carrier) + (target.multusInterface ? interfaces(family, carrier) : 0);
+    if (target.endpoint) count += endpoints(family, carrier);
+    if (target.multusInterface) count += interfaces(family, carrier);
     if (target.clusterIP) count += 1;
     if (target.nodePort) count += nodes(family, paths, stored);
-    if (target.loadBalancer) count += Math.max(1, paths?.services.find((service) => service.family === family)?.loadBalancer?.length ?? 0);
-    if (target.ingress) count += Math.max(1, paths?.ingress?.addresses.filter(({ ip }) => ip === undefined || isOf(family, ip)).length ?? 0);
+    if (target.loadBalancer) count += hosts(family, paths?.services.find((service) => service.family === family)?.loadBalancer);
+    if (target.ingress) count += hosts(family, paths?.ingress?.addresses);
   }
   return Math.max(1, count);
 }
 
 const isOf = (family: Family, address: string): boolean => parseAddress(address)?.kind() === familyNames[family].toLowerCase();
+
+/** A name may lead to addresses of every family. */
+const hosts = (family: Family, addresses: readonly { readonly ip?: string | undefined }[] = []): number => Math.max(1, addresses.filter(({ ip }) => ip === undefined || isOf(family, ip)).length);
 
 function endpoints(family: Family, { runners, size }: Carrier): number {
   const known = runners.filter(({ status }) => status?.addresses.some((address) => address.family === family)).length;

@@ -6,18 +6,17 @@ import { forbiddenField, type Findings } from './causes.ts';
 import { familiesOfRanges, familyNames, knownCapabilities, knownFamilies, storedNetwork, storedNodes, type Family } from './cluster.ts';
 import { notTested } from './unsupported.ts';
 
-const layers = ['endpoint', 'clusterIP', 'nodePort', 'loadBalancer', 'ingress'] as const;
+const layers = ['endpoint', 'multusInterface', 'clusterIP', 'nodePort', 'loadBalancer', 'ingress'] as const;
 const members = { v4: 'ipv4', v6: 'ipv6' } as const;
 
 export const familiesAsked = (target: NetReachSpec['target']): Family[] => (['v4', 'v6'] as const).filter((family) => target[members[family]]);
 
 /** What a NetReach may ask for: something, and nothing that this cluster is known not to have. */
 export function reachRules(target: NetReachSpec['target'], context: AdmissionContext, found: Findings): void {
-  const { causes, warnings } = found;
+  const { causes } = found;
   const asked = familiesAsked(target);
   if (asked.length === 0) causes.push(forbiddenField('spec.target', 'at least one of ipv4 and ipv6 must be true'));
-  if (!layers.some((layer) => target[layer])) causes.push(forbiddenField('spec.target', 'at least one of endpoint, clusterIP, nodePort, loadBalancer and ingress must be true'));
-  if (target.multusInterface && !target.endpoint) warnings.push('spec.target.multusInterface: not used, endpoint is false');
+  if (!layers.some((layer) => target[layer])) causes.push(forbiddenField('spec.target', `at least one of ${layers.slice(0, -1).join(', ')} and ${layers.at(-1)} must be true`));
   // Processes have the addresses of their machines, about which nothing is known here; what else they lack is told by unsupportedRules.
   if (!knownCapabilities(context).workloads) return;
   const families = knownFamilies(context);
