@@ -29,6 +29,7 @@ export const settingsSchema = z.object({
   runnerNatsUrl: z.string().default('tls://nats.roundsman-system.svc:4222').describe('NATS as runners in pods reach it'),
   runnerNatsCaFile: z.string().default('').describe('PEM of the authority behind its certificate, given to runners'),
   runnerIssuerSeedFile: z.string().default('').describe('Seed of the account nkey that NATS trusts as issuer of its auth callout; empty: no runner in a pod is let in'),
+  dnsServerLabel: z.string().regex(/^[^=\s]+=[^=\s]*$/, 'must be a label: key=value').default('k8s-app=kube-dns').describe('Label, key=value, of the Services in kube-system that a NetDNS with targetDns and no serviceName asks; where no Service has it, the one named kube-dns'),
   eventTtlMs: milliseconds(3_600_000).describe('Events are kept so long'),
 });
 export type Settings = z.infer<typeof settingsSchema>;
