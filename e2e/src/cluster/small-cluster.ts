@@ -11,6 +11,7 @@ import { eventually, freePort, startDocker, startMachines, startNats, startPostg
 import { stringify } from 'yaml';
 import { kubectlPath, type Ran } from '../kubectl-cluster.ts';
 import { ServiceProcess } from '../service-process.ts';
+import { natsCertificate, runnerImage, type RunnerImage } from './runners.ts';
 
 const controlPlane = ['intake', 'reporter', 'scheduler', 'controllers', 'gateway'] as const;
 
@@ -46,6 +47,15 @@ export interface ClusterOptions {
   readonly machines?: boolean;
   /** Every machine has an ingress proxy. */
   readonly ingress?: boolean;
+  /** Tasks are carried by workloads: the controllers have a kubeconfig of this cluster, its nodes the image of runners, and NATS lets runners in pods in, by TLS. Not with `machines`. */
+  readonly runtimes?: boolean;
+}
+
+/** What runners in pods need. */
+interface Runners {
+  readonly image: RunnerImage;
+  readonly issuerSeedFile: string;
+  readonly natsCaFile: string;
 }
 
 /**
@@ -53,7 +63,6 @@ export interface ClusterOptions {
  * real Postgres and a real Docker daemon that the nodes share; driven by the real kubectl.
  */
 export class SmallCluster {
-  readonly folder = mkdtempSync(join(tmpdir(), 'roundsman-cluster-'));
   readonly token = 'a-token-for-this-test-only';
   readonly ranges = randomRanges();
   /** As a home has one: what the cluster makes on a machine carries it. */
@@ -63,8 +72,10 @@ export class SmallCluster {
   /** The node whose agent looks after the machine that all share. */
   #keeper: string | undefined;
   #ingress = false;
+  #runners: Runners | undefined;
 
   private constructor(
+    readonly folder: string,
     readonly nats: TestNats,
     readonly postgres: TestPostgres,
     /** That the nodes share; where each is a machine: that of the first. */
@@ -77,14 +88,18 @@ export class SmallCluster {
   }
 
   /** Returns when all nodes are Ready, with their networks. */
-  static async start(nodes: readonly string[], { later = [], settings = {}, machines = false, ingress = false }: ClusterOptions = {}): Promise<SmallCluster> {
+  static async start(nodes: readonly string[], { later = [], settings = {}, machines = false, ingress = false, runtimes = false }: ClusterOptions = {}): Promise<SmallCluster> {
     const identities = [...controlPlane.map(serviceIdentity), ...[...nodes, ...later].flatMap((node) => [agentIdentity(node), ingressIdentity(node)])];
+    const folder = mkdtempSync(join(tmpdir(), 'roundsman-cluster-'));
+    const tls = runtimes ? await natsCertificate(join(folder, 'nats-tls')) : undefined;
+    const image = runtimes ? await runnerImage() : undefined;
     const network = machines ? await startMachines(nodes.length + later.length) : undefined;
     const dockersOf = (): Promise<TestDocker[]> => (network === undefined ? startDocker({ liveRestore: true }).then((one) => [one]) : Promise.all(network.machines.map((machine) => machine.startDocker({ liveRestore: true }))));
-    const [nats, postgres, dockers, port] = await Promise.all([startNats({ identities, ...(machines ? { host: '0.0.0.0' } : {}) }), startPostgres(), dockersOf(), freePort()]);
-    const cluster = new SmallCluster(nats, postgres, dockers[0]!, await postgres.createDatabase(), port, network);
+    const [nats, postgres, dockers, port] = await Promise.all([startNats({ identities, ...(machines || runtimes ? { host: '0.0.0.0' } : {}), ...(tls === undefined ? {} : { tls, issuer: true }) }), startPostgres(), dockersOf(), freePort()]);
+    const cluster = new SmallCluster(folder, nats, postgres, dockers[0]!, await postgres.createDatabase(), port, network);
     for (const [index, node] of [...nodes, ...later].entries()) if (network !== undefined) cluster.#machines.set(node, { machine: network.machines[index]!, docker: dockers[index]! });
     cluster.#ingress = ingress;
+    if (tls !== undefined && image !== undefined) cluster.#runners = { image, natsCaFile: tls.caFile, issuerSeedFile: cluster.#keyFile('issuer', nats.issuerSeed) };
     try {
       for (const docker of dockers) await testImages(docker);
       for (const service of controlPlane) cluster.#addService(service, settings);
@@ -120,6 +135,7 @@ export class SmallCluster {
         ? { ROUNDSMAN_NODE_AGENT_NETWORK: 'namespace', ROUNDSMAN_NODE_AGENT_MACHINE: String(this.#keeper === name) }
         : { ROUNDSMAN_NODE_AGENT_NETWORK: 'machine', ROUNDSMAN_NATS_URL: this.nats.url.replace('127.0.0.1', this.network?.uplink ?? '') };
     const ingress = this.#ingress && (own !== undefined || this.#keeper === name) ? { ROUNDSMAN_NODE_AGENT_INGRESS_ENTRY: ingressEntry, ROUNDSMAN_NODE_AGENT_INGRESS_SEED_FILE: this.#seedFile(ingressIdentity(name).name) } : {};
+    const runners = this.#runners === undefined ? {} : { ROUNDSMAN_NODE_AGENT_IMAGE_ARCHIVES: this.#runners.image.archive, ...(this.#keeper === name ? { ROUNDSMAN_NODE_AGENT_NATS_ENDPOINT_PORT: String(this.nats.port) } : {}) };
     const settings = {
       ROUNDSMAN_NODE_AGENT_NODE: name,
       ROUNDSMAN_NODE_AGENT_DATA_DIR: join(this.folder, 'nodes', name),
@@ -131,6 +147,7 @@ export class SmallCluster {
       ROUNDSMAN_NODE_AGENT_MEMORY_MI: '2048',
       ...place,
       ...ingress,
+      ...runners,
       ...env,
     };
     this.#start(`agent-${name}`, 'node-agent', settings, own?.machine.namespace);
@@ -182,7 +199,7 @@ export class SmallCluster {
 
   /** Runs kubectl to its end; a code other than 0 is an answer too. */
   kubectl(args: readonly string[], { input = '', timeoutMs = 60_000 }: { input?: string; timeoutMs?: number } = {}): Promise<Ran> {
-    const env = { PATH: process.env['PATH'] ?? '', HOME: this.folder, KUBECONFIG: join(this.folder, 'kubeconfig'), TMPDIR: this.folder };
+    const env = { PATH: process.env['PATH'] ?? '', HOME: this.folder, KUBECONFIG: this.#kubeconfig, TMPDIR: this.folder };
     return new Promise((resolve) => {
       const child = execFile(kubectlPath(), [...args], { env, timeout: timeoutMs, maxBuffer: 32 << 20 }, (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, stdout, stderr });
@@ -243,8 +260,20 @@ export class SmallCluster {
     const gateway = { ROUNDSMAN_GATEWAY_PORT: String(this.port), ROUNDSMAN_GATEWAY_TOKEN_FILE: tokenFile, ROUNDSMAN_GATEWAY_TLS_FOLDER: join(this.folder, 'tls') };
     const { pods, services, loadBalancers } = this.ranges;
     const intake = { ROUNDSMAN_INTAKE_POD_CIDRS: pods, ROUNDSMAN_INTAKE_SERVICE_CIDRS: services, ROUNDSMAN_INTAKE_LOAD_BALANCER_CIDRS: loadBalancers };
-    const own: Partial<Record<typeof service, NodeJS.ProcessEnv>> = { gateway, intake };
+    const own: Partial<Record<typeof service, NodeJS.ProcessEnv>> = { gateway, intake, controllers: this.#runtimeSettings() };
     this.#start(service, service, { ROUNDSMAN_DATABASE_URL: this.databaseUrl, ...own[service], ...settings });
+  }
+
+  #runtimeSettings(): NodeJS.ProcessEnv {
+    if (this.#runners === undefined) return {};
+    const { image, issuerSeedFile, natsCaFile } = this.#runners;
+    return {
+      ROUNDSMAN_CONTROLLERS_KUBECONFIG: this.#kubeconfig,
+      ROUNDSMAN_CONTROLLERS_DEFAULT_RUNTIME: 'daemonset',
+      ROUNDSMAN_CONTROLLERS_RUNNER_IMAGE: image.reference,
+      ROUNDSMAN_CONTROLLERS_RUNNER_ISSUER_SEED_FILE: issuerSeedFile,
+      ROUNDSMAN_CONTROLLERS_RUNNER_NATS_CA_FILE: natsCaFile,
+    };
   }
 
   #start(name: string, service: string, env: NodeJS.ProcessEnv, namespace?: string): void {
@@ -256,10 +285,18 @@ export class SmallCluster {
   }
 
   #seedFile(identity: string): string {
-    const file = join(this.folder, 'keys', `${identity}.nk`);
+    return this.#keyFile(identity, this.nats.seed(identity));
+  }
+
+  #keyFile(name: string, seed: string): string {
+    const file = join(this.folder, 'keys', `${name}.nk`);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, this.nats.seed(identity), { mode: 0o600 });
+    writeFileSync(file, seed, { mode: 0o600 });
     return file;
+  }
+
+  get #kubeconfig(): string {
+    return join(this.folder, 'kubeconfig');
   }
 
   #writeKubeconfig(): void {
@@ -271,7 +308,7 @@ export class SmallCluster {
       users: [{ name: 'roundsman', user: { token: this.token } }],
       contexts: [{ name: 'roundsman', context: { cluster: 'roundsman', user: 'roundsman', namespace: 'default' } }],
     };
-    writeFileSync(join(this.folder, 'kubeconfig'), stringify(config), { mode: 0o600 });
+    writeFileSync(this.#kubeconfig, stringify(config), { mode: 0o600 });
   }
 
   readonly #killAll = (): void => {

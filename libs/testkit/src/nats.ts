@@ -12,6 +12,8 @@ export interface NatsOptions {
   readonly identities?: readonly Identity[];
   /** With `identities`, of whom one is the controllers: clients without an nkey are let in by whoever answers with `issuerSeed`. */
   readonly issuer?: boolean;
+  /** PEM files: whoever wants TLS gets it, all others are served plain. With `identities`. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** Another configuration; `port` and `storeDir` are chosen here. */
   readonly config?: (at: { port: number; storeDir: string }) => string;
   /** Address it listens on; default 127.0.0.1. */
@@ -71,7 +73,7 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
   let credentials = options.identities?.map(createCredential);
   const configure = (at: { port: number; storeDir: string }): string => {
     if (options.config !== undefined) return options.config(at);
-    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: options.host ?? '127.0.0.1', ...at, identities: credentials, ...(options.issuer === true ? { issuer: issuer.publicKey } : {}) });
+    return credentials === undefined ? openConfig(at) : renderServerConfig({ host: options.host ?? '127.0.0.1', ...at, identities: credentials, ...(options.issuer === true ? { issuer: issuer.publicKey } : {}), ...(options.tls === undefined ? {} : { tls: options.tls }) });
   };
   const seedOf = (identity: string): string => {
     const seed = credentials?.find(({ name }) => name === identity)?.seed;
