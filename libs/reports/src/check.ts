@@ -42,6 +42,7 @@ function targetProblem(target: unknown): string | undefined {
   if (typeof target['method'] !== 'string') return 'method is not a string';
   if (!isOptionalString(target['targetNode'])) return 'targetNode is not a string';
   if (target['family'] !== undefined && target['family'] !== 'v4' && target['family'] !== 'v6') return 'family is not v4 or v6';
+  if (target['interface'] !== undefined && !isName(target['interface'])) return 'interface is not a name';
   if (!isTime(target['startedAt'])) return 'startedAt is not a time';
   if (!isTime(target['endedAt'])) return 'endedAt is not a time';
   const { planned, sent, unsent, succeeded, failed, bytes } = target;

@@ -38,7 +38,7 @@ interface Change {
   task?: string;
   uid?: string;
   namespace?: string;
-  runners?: readonly { runner: string; node: string; notReady?: string }[];
+  runners?: readonly { runner: string; node: string; notReady?: string; pod?: string }[];
   trigger?: Round['spec']['trigger'];
   deadlineMs?: number;
   notTested?: string[];
@@ -244,6 +244,43 @@ describe('closing a round', () => {
     await cancelRow(pool, uid, 3);
     await ingest.store([good('runner-1', { round: 3 })]);
     expect(await close('canceled', 3)).toMatchObject({ state: 'succeed' });
+  });
+
+  it('is incomplete by what could not be tested, and lists it', async () => {
+    const notTested = ['spec.target.loadBalancer: the Service has no load balancer address'];
+    await registerRound(pool, roundObject({ notTested, runners: runnersOf(['node-1']) }));
+    await ingest.store([good('runner-1')]);
+    expect(await close('complete')).toMatchObject({ state: 'succeed', verdict: { state: 'incomplete', findings: [{ code: 'not-tested', subject: 'spec.target.loadBalancer' }] } });
+    expect((await reports.latest(uid))!.status).toMatchObject({ notTested, summary: 'Not tested: spec.target.loadBalancer: the Service has no load balancer address.' });
+    // Nothing else was asked for: its runners had nothing to do, and did it well.
+    await registerRound(pool, roundObject({ round: 2, notTested, runners: runnersOf(['node-1']) }));
+    await ingest.store([result('runner-1', [], { round: 2 })]);
+    expect(await close('complete', 2)).toMatchObject({ verdict: { state: 'incomplete', findings: [{ code: 'not-tested' }] } });
+  });
+
+  it('names pods, and why those that were not ready took no part', async () => {
+    const why = 'Pod probe-runner-x7 is Pending: 0/3 nodes are available: 3 Insufficient cpu';
+    await registerRound(pool, roundObject({ runners: ['a', 'b'].map((pod) => ({ runner: `${pod}.default`, node: '', pod: `default/${pod}`, notReady: why })) }));
+    expect(await close('complete')).toMatchObject({ state: 'fail', verdict: { state: 'incomplete' } });
+    const { status } = (await reports.latest(uid))!;
+    expect(status.summary).toBe(`The round measured nothing: none of its 2 runners reported: ${why}. (and 2 more)`);
+    expect(status.perRunner!.map(({ runner, pod, reason }) => [runner, pod, reason])).toEqual([['a.default', 'default/a', why], ['b.default', 'default/b', why]]);
+    const kdoctor = await reports.kdoctor({ uid, kind: 'NetReach', name: 'mesh', creationTimestamp: start, spec: {}, expectedRound: 1, doneRound: 1, finished: true });
+    expect(kdoctor!.report.latestRoundReport).toMatchObject([{ podName: 'a', roundResult: 'fail', reasonsForFailure: why }, { podName: 'b' }]);
+  });
+
+  it('judges every layer, and keeps the matrix to the runners\' own addresses', async () => {
+    await registerRound(pool, roundObject());
+    const refused = { failed: 10, ok: false, reason: 'success rate 0', errors: { refused: 10 }, statusCodes: {}, latency: distributionOfUs([]) };
+    const targets = (from: string): TargetResult[] => [
+      ...nodes.flatMap((node) => [targetResult(node), targetResult(node, { target: `endpoint/v4/${node}/net1`, interface: 'net1', ...(node === 'node-2' ? refused : {}) }), targetResult(node, { target: `nodePort/v4/${node}`, layer: 'nodePort' })]),
+      { ...targetResult(from, { target: 'clusterIP/v4', layer: 'clusterIP', ...(from === 'node-3' ? refused : {}) }), targetNode: undefined } as never,
+    ];
+    await ingest.store(nodes.map((node) => result(node.replace('node', 'runner'), targets(node))));
+    expect((await close('complete'))!.verdict).toMatchObject({ state: 'broken', findings: [{ code: 'interface-down', subject: 'interface net1 of node node-2', layer: 'endpoint' }, { code: 'service-forwarding', subject: 'node node-3', layer: 'clusterIP' }] });
+    const { status } = (await reports.latest(uid))!;
+    expect(status.perTarget!.filter((target) => target.interface === 'net1')).toHaveLength(9);
+    expect(status.matrix!.cells.map(({ targets: n, okTargets }) => [n, okTargets])).toEqual(Array.from({ length: 9 }, () => [1, 1]));
   });
 
   it('says that a round without runners measured nothing', async () => {

@@ -38,7 +38,7 @@ export function kdoctorReport(task: KdoctorTask, round: RoundRow, runners: reado
     apiVersion: 'system.kdoctor.io/v1beta1',
     kind: 'KdoctorReport',
     metadata: { name: `${form.kind.toLowerCase()}-${task.name}`, creationTimestamp: task.creationTimestamp },
-    report: { latestRoundReport: runners.map((runner) => agentReport(task.kind, round, runner, of.get(runner.runner) ?? [])) },
+    report: { latestRoundReport: runners.map((runner) => agentReport(task.kind, round, runner, of.get(runner.runner) ?? [], runners)) },
     status: {
       totalRoundNumber: task.expectedRound ?? 0,
       roundFinishedNumber: task.doneRound ?? round.round,
@@ -49,7 +49,7 @@ export function kdoctorReport(task: KdoctorTask, round: RoundRow, runners: reado
   };
 }
 
-function agentReport(kind: TaskKind, round: RoundRow, runner: RunnerRow, targets: readonly TargetRow[]): Record<string, unknown> {
+function agentReport(kind: TaskKind, round: RoundRow, runner: RunnerRow, targets: readonly TargetRow[], runners: readonly RunnerRow[]): Record<string, unknown> {
   const form = forms[kind];
   const succeeded = runner.state === 'ok';
   const start = runner.startedAt ?? round.start;
@@ -60,7 +60,7 @@ function agentReport(kind: TaskKind, round: RoundRow, runner: RunnerRow, targets
     roundNumber: round.round,
     roundResult: succeeded ? 'succeed' : 'fail',
     nodeName: runner.node,
-    podName: runner.runner,
+    podName: podNameOf(runner),
     ...reason,
     roundStartTimeStamp: wholeSeconds(start),
     roundEndTimeStamp: wholeSeconds(end),
@@ -72,15 +72,15 @@ function agentReport(kind: TaskKind, round: RoundRow, runner: RunnerRow, targets
       roundSucceed: succeeded,
       systemResource: { maxCPU: cpu, meanCPU: cpu, maxMemory: `${((runner.starvation?.rssBytes ?? 0) / 1048576).toFixed(2)}MB` },
       runningLoadTotal: { appHttpHealthyQPS: runner.runningLoad?.['AppHttpHealthy'] ?? 0, netReachQPS: runner.runningLoad?.['NetReach'] ?? 0, netDnsQPS: runner.runningLoad?.['NetDNS'] ?? 0 },
-      roundTaskDetail: targets.map((target) => (kind === 'NetDNS' ? dnsDetail(target) : httpDetail(kind, runner, target))),
+      roundTaskDetail: targets.map((target) => (kind === 'NetDNS' ? dnsDetail(target) : httpDetail(kind, runner, target, runners))),
     },
   };
 }
 
-function httpDetail(kind: TaskKind, runner: RunnerRow, target: TargetRow): Record<string, unknown> {
+function httpDetail(kind: TaskKind, runner: RunnerRow, target: TargetRow, runners: readonly RunnerRow[]): Record<string, unknown> {
   const unanswered = target.sent - sum(target.statusCodes);
   return {
-    name: kind === 'NetReach' ? netReachName(runner, target) : 'HttpAppHealthy target',
+    name: kind === 'NetReach' ? netReachName(runner, target, runners) : 'HttpAppHealthy target',
     url: target.address,
     method: target.method,
     ...outcome(target),
@@ -107,12 +107,13 @@ function dnsDetail(target: TargetRow): Record<string, unknown> {
 }
 
 /** kdoctor names a NetReach target after its path and family. */
-function netReachName(runner: RunnerRow, { layer, family, address, target, targetNode }: TargetRow): string {
+function netReachName(runner: RunnerRow, row: TargetRow, runners: readonly RunnerRow[]): string {
+  const { layer, family, address, target } = row;
   const v = family === 'v6' ? 'V6' : 'V4';
   const at = hostAndPort(address);
   switch (layer) {
     case 'endpoint':
-      return `AgentPod${v}IP_${targetNode ?? target}_${at.host}`;
+      return `AgentPod${v}IP_${podOfTarget(row, runners)}_${at.host}`;
     case 'clusterIP':
       return `AgentCluster${v}IP_${at.both}`;
     case 'nodePort':
@@ -124,6 +125,17 @@ function netReachName(runner: RunnerRow, { layer, family, address, target, targe
     default:
       return `${target}_${runner.node}`;
   }
+}
+
+/** Without the namespace, as kdoctor has it; a process has its own name alone. */
+const podNameOf = ({ pod, runner }: RunnerRow): string => (pod === null ? runner : pod.slice(pod.indexOf('/') + 1));
+
+/** Several runners on one node have their name in the target's. */
+function podOfTarget({ target, targetNode }: TargetRow, runners: readonly RunnerRow[]): string {
+  const there = runners.filter(({ node, pod }) => node === targetNode && pod !== null);
+  const parts = target.split('/');
+  const named = there.length === 1 ? there[0] : there.find(({ runner }) => parts.includes(runner));
+  return named === undefined ? (targetNode ?? target) : podNameOf(named);
 }
 
 function hostAndPort(address: string): { host: string; port: string; both: string } {

@@ -15,7 +15,7 @@ interface PairSums {
 }
 
 /**
- * Node x node from a round's rows, at most `reportBounds.matrix` cells, those with bad targets first. No joins: a fresh
+ * Node x node from a round's rows of the runners' own addresses, at most `reportBounds.matrix` cells, those with bad targets first. No joins: a fresh
  * partition has no statistics, and a join planned without them can take minutes.
  */
 export async function matrixOf(pool: pg.Pool, { taskUid, round, start }: RoundRow, runners: readonly RunnerRow[]): Promise<{ shown: MatrixReport; cells: number }> {
@@ -23,7 +23,7 @@ export async function matrixOf(pool: pg.Pool, { taskUid, round, start }: RoundRo
   const keys = [taskUid, round, start];
   const sums = await pool.query<PairSums>(
     `select runner, target_node as node, count(*)::int as targets, count(*) filter (where ok)::int as ok, sum(planned)::float8 as planned, sum(succeeded)::float8 as succeeded
-     from report.results where round_start = $3 and task_uid = $1 and round = $2 and target_node is not null group by 1, 2`,
+     from report.results where round_start = $3 and task_uid = $1 and round = $2 and target_node is not null and layer = 'endpoint' and interface is null group by 1, 2`,
     keys,
   );
   const cells = new Map<string, Cell>();
@@ -52,7 +52,7 @@ async function addLatency(pool: pg.Pool, keys: unknown[], cells: Map<string, Cel
   const pairs = sums.filter(({ runner, node }) => wanted.has(cellOf(runner, node)!)).map(({ runner, node }) => `${runner}\n${node}`);
   const { rows } = await pool.query<FlatDistribution & { runner: string; node: string }>(
     `select runner, target_node as node, latency_count as n, latency_sum_us as sum, latency_min_us as min, latency_max_us as max, latency_b as b, latency_c as c
-     from report.results where round_start = $3 and task_uid = $1 and round = $2 and latency_count > 0 and runner || chr(10) || target_node = any ($4::text[])`,
+     from report.results where round_start = $3 and task_uid = $1 and round = $2 and latency_count > 0 and layer = 'endpoint' and interface is null and runner || chr(10) || target_node = any ($4::text[])`,
     [...keys, pairs],
   );
   for (const { runner, node, ...row } of rows) {

@@ -12,6 +12,7 @@ type Row = Pick<TargetResult, 'target' | 'layer' | 'address' | 'method' | 'plann
   runner: string;
   targetNode: string | null;
   family: 'v4' | 'v6' | null;
+  interface: string | null;
   reason: string | null;
   errors: TargetResult['errors'] | null;
   statusCodes: TargetResult['statusCodes'] | null;
@@ -41,7 +42,7 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
   const resultsOf = new Map<string, TargetResult[]>(runners.map(({ runner }) => [runner, []]));
   await client.query(
     `declare outcomes no scroll cursor for
-     select runner, target, layer, address, method, target_node as "targetNode", family, planned, sent, unsent, succeeded, failed, bytes::float8, ok, reason,
+     select runner, target, layer, address, method, target_node as "targetNode", family, interface, planned, sent, unsent, succeeded, failed, bytes::float8, ok, reason,
        errors, case when not ok then status_codes end as "statusCodes", case when not ok then reply_codes end as "replyCodes",
        case when not ok then lag_count end as "lagCount", lag_sum_us as "lagSumUs", lag_max_us as "lagMaxUs",
        latency_count as n, latency_sum_us as sum, latency_min_us as min, latency_max_us as max,
@@ -51,12 +52,13 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
   );
   for (;;) {
     const { rows } = await client.query<Row>(`fetch ${page} from outcomes`);
-    for (const { runner, targetNode, family, reason, errors, statusCodes, replyCodes, lagCount, lagSumUs, lagMaxUs, n, sum, min, max, b, c, ...row } of rows) {
+    for (const { runner, targetNode, family, interface: name, reason, errors, statusCodes, replyCodes, lagCount, lagSumUs, lagMaxUs, n, sum, min, max, b, c, ...row } of rows) {
       const own = failuresOf.get(`${runner}\n${row.target}`);
       resultsOf.get(runner)?.push({
         ...row,
         ...(targetNode === null ? {} : { targetNode }),
         ...(family === null ? {} : { family }),
+        ...(name === null ? {} : { interface: name }),
         ...(reason === null ? {} : { reason }),
         startedAt: at,
         endedAt: at,

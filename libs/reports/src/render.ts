@@ -111,6 +111,7 @@ export function runnerReport(row: RunnerRow): RunnerReport {
   return {
     runner,
     node,
+    ...optional('pod', row.pod),
     state,
     ...optional('reason', row.reason),
     ...optional('startTime', row.startedAt?.toISOString()),
@@ -142,6 +143,7 @@ export interface TargetRow extends FlatDistribution {
   method: string;
   targetNode: string | null;
   family: 'v4' | 'v6' | null;
+  interface: string | null;
   startedAt: Date;
   endedAt: Date;
   planned: number;
@@ -160,7 +162,7 @@ export interface TargetRow extends FlatDistribution {
   replyCodes: Record<string, number> | null;
 }
 
-export const targetColumns = `x.runner, rr.node, x.target, x.layer, x.address, x.method, x.target_node as "targetNode", x.family, x.started_at as "startedAt", x.ended_at as "endedAt",
+export const targetColumns = `x.runner, rr.node, x.target, x.layer, x.address, x.method, x.target_node as "targetNode", x.family, x.interface, x.started_at as "startedAt", x.ended_at as "endedAt",
   x.planned, x.sent, x.unsent, x.succeeded, x.failed, x.bytes::float8, x.ok, x.reason,
   x.latency_count as n, x.latency_sum_us as sum, x.latency_min_us as min, x.latency_max_us as max, x.latency_b as b, x.latency_c as c,
   x.lag_count as "lagCount", x.lag_p99_us as "lagP99", x.phases, x.errors, x.status_codes as "statusCodes", x.reply_codes as "replyCodes"`;
@@ -176,6 +178,7 @@ export function targetReport(row: TargetRow): TargetReport {
     method,
     ...optional('targetNode', row.targetNode),
     ...optional('family', row.family),
+    ...optional('interface', row.interface),
     startTime: row.startedAt.toISOString(),
     endTime: row.endedAt.toISOString(),
     planned,

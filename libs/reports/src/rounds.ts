@@ -34,10 +34,10 @@ export async function registerRound(pool: pg.Pool, round: Round): Promise<'open'
       ]);
     } else {
       await client.query(
-        `insert into report.runner_rounds as r (task_uid, round, runner, node, expected, not_ready)
-         select $1, $2, k.runner, k.node, true, k.not_ready from unnest($3::text[], $4::text[], $5::text[]) k (runner, node, not_ready) order by k.runner
-         on conflict (task_uid, round, runner) do update set expected = true, node = excluded.node, not_ready = excluded.not_ready`,
-        [taskRef.uid, number, runners.map((entry) => entry.runner), runners.map((entry) => entry.node), runners.map((entry) => entry.notReady ?? null)],
+        `insert into report.runner_rounds as r (task_uid, round, runner, node, expected, not_ready, pod)
+         select $1, $2, k.runner, k.node, true, k.not_ready, k.pod from unnest($3::text[], $4::text[], $5::text[], $6::text[]) k (runner, node, not_ready, pod) order by k.runner
+         on conflict (task_uid, round, runner) do update set expected = true, node = excluded.node, not_ready = excluded.not_ready, pod = excluded.pod`,
+        [taskRef.uid, number, runners.map((entry) => entry.runner), runners.map((entry) => entry.node), runners.map((entry) => entry.notReady ?? null), runners.map((entry) => entry.pod ?? null)],
       );
     }
     await client.query('commit');

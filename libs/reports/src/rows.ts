@@ -4,7 +4,7 @@ import { quantile } from './quantile.ts';
 
 /** In the order `writeResult` writes them. */
 export const resultColumns = [
-  'round_start', 'task_uid', 'round', 'runner', 'target', 'layer', 'address', 'method', 'target_node', 'family', 'started_at', 'ended_at',
+  'round_start', 'task_uid', 'round', 'runner', 'target', 'layer', 'address', 'method', 'target_node', 'family', 'interface', 'started_at', 'ended_at',
   'planned', 'sent', 'unsent', 'succeeded', 'failed', 'bytes', 'ok', 'reason',
   'latency_count', 'latency_sum_us', 'latency_min_us', 'latency_max_us', 'latency_b', 'latency_c',
   'lag_count', 'lag_sum_us', 'lag_max_us', 'lag_p99_us',
@@ -25,6 +25,7 @@ export function writeResult(rows: CopyRows, part: RoundResult, roundStart: numbe
   rows.text(target.method);
   rows.textOrNull(target.targetNode);
   rows.textOrNull(target.family);
+  rows.textOrNull(target.interface);
   rows.timestamp(Date.parse(target.startedAt));
   rows.timestamp(Date.parse(target.endedAt));
   rows.int4(target.planned);

@@ -115,6 +115,9 @@ select h.hour as time, h.kind, h.namespace, h.task, h.task_uid, h.runner, h.node
 from report.rollups h;
 `;
 
+/** The statement that makes one of them. */
+export const viewNamed = (name: string): string => `create view grafana.${name} as${views.split(`create view grafana.${name} as`)[1]!.split(';\n')[0]!};`;
+
 /** A role belongs to the whole server: another database of it may have made it already, or be making it now. */
 const role = `
 do $$ begin
