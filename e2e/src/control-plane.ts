@@ -132,19 +132,21 @@ export class ControlPlane {
     readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  static async start(runnerNames: string[] = ['runner-1', 'runner-2'], env: NodeJS.ProcessEnv = {}): Promise<ControlPlane> {
+  /** Without `controllers` the test tells of runners and runtimes itself. */
+  static async start(runnerNames: string[] = ['runner-1', 'runner-2'], env: NodeJS.ProcessEnv = {}, without: { controllers?: false } = {}): Promise<ControlPlane> {
     const identities = [...(['intake', 'scheduler', 'controllers', 'gateway', 'reporter'] as const).map(serviceIdentity), agentIdentity('node-1'), ...runnerNames.map((name) => runnerIdentity(name, name.replace('runner', 'node')))];
     const [nats, postgres] = await Promise.all([startNats({ identities }), startPostgres({ prepare: migrateStore })]);
     const databaseUrl = await postgres.createDatabase();
     const plane = new ControlPlane(nats, postgres, databaseUrl, openStore(databaseUrl), await nats.connect('gateway'), await nats.connect('reporter'), env);
     await plane.run('intake');
-    await Promise.all([plane.run('scheduler'), plane.run('controllers')]);
+    await Promise.all([plane.run('scheduler'), ...(without.controllers === false ? [] : [plane.run('controllers')])]);
     for (const name of runnerNames) {
       const runner = new FakeRunner(name, name.replace('runner', 'node'), await nats.connect(`runner-${name}`), (ran) => plane.#done(ran));
       plane.runners.push(runner);
       await runner.start();
     }
     plane.#closing = plane.#closeRounds();
+    if (without.controllers === false) return plane;
     await eventually(async () => (await plane.list('runners.roundsman.io')).filter(({ status }) => (status as { ready?: boolean }).ready).length === runnerNames.length);
     return plane;
   }

@@ -171,7 +171,7 @@ describe('rounds, from a task to its status', () => {
     await eventually(async () => expect(await ready()).toBe(false), { within: 8_000 });
     const task = await plane.create(netReaches, netReach('silent', {}));
     await eventually(async () => expect(await status('silent')).toMatchObject({ finish: true, lastRoundStatus: 'fail' }));
-    expect((await plane.rounds(task.metadata.uid))[0]?.spec.runners).toEqual([{ runner: 'runner-1', node: 'node-1' }, { runner: 'runner-2', node: 'node-2', notReady: expect.stringMatching(/^no heartbeat since 20\d\d-.*Z$/) }]);
+    expect((await plane.rounds(task.metadata.uid))[0]?.spec.runners).toEqual([{ runner: 'runner-1', node: 'node-1', addresses: ['127.0.0.1'], ports: { http: 8080 } }, { runner: 'runner-2', node: 'node-2', notReady: expect.stringMatching(/^no heartbeat since 20\d\d-.*Z$/) }]);
     expect((await status('silent')).history?.[0]).toMatchObject({ succeedAgentNodeList: ['node-1'], notReportAgentNodeList: ['node-2'] });
     expect(plane.ran(task.metadata.uid)[0]?.order.targets.map(({ id }) => id)).toEqual(['endpoint/v4/node-1']);
     second!.silent = false;

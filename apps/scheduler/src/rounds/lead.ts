@@ -49,7 +49,7 @@ export async function leadRounds({ bus, caches, settings, metrics, log }: LeadRo
     }),
     caches.runners.onChange(({ type, object, before }) => {
       if (type !== 'MODIFIED') consumers.wake(object.metadata.name);
-      if (object.status?.ready === true && before?.status?.ready !== true) for (const key of planner.waiting()) tasks.wake(key);
+      if (object.status?.ready !== before?.status?.ready) for (const key of planner.waiting()) tasks.wake(key);
     }),
     caches.runtimes.onChange(({ object: { spec } }) => {
       if (spec.task !== undefined) tasks.wake(taskKey(spec.task.kind, spec.task.namespace, spec.task.name));
