@@ -12,6 +12,7 @@ export class Caches {
   readonly tasks: Readonly<Record<TaskKind, Informer<AnyTask>>>;
   readonly rounds: Informer<Round>;
   readonly runners: Informer<Runner>;
+  /** Index: `task`, by uid of the task that it carries. */
   readonly runtimes: Informer<Runtime>;
   readonly nodes: Informer<Node>;
   readonly events: Informer;
@@ -65,7 +66,7 @@ export class Caches {
     this.tasks = Object.fromEntries(taskKinds.map((kind) => [kind, cache<AnyTask>(taskResources[kind])])) as Record<TaskKind, Informer<AnyTask>>;
     this.rounds = cache<Round>('rounds.roundsman.io', [taskLabels.uid]);
     this.runners = cache<Runner>('runners.roundsman.io');
-    this.runtimes = cache<Runtime>('runtimes.roundsman.io');
+    this.runtimes = cache<Runtime>('runtimes.roundsman.io', [], { task: ({ spec }) => spec.task?.uid });
     this.nodes = cache<Node>('nodes');
     this.events = cache('events');
     this.pods = cache<Pod>('pods', [], { namespace, orphansIn, node: ({ spec }) => spec.nodeName });

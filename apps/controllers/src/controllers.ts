@@ -29,6 +29,9 @@ import { endpoints } from './services/endpoints/endpoints-controller.ts';
 import { mirroredEndpoints } from './services/mirrored-endpoints.ts';
 import { endpointSlices } from './services/slices/slices-controller.ts';
 import { systemEndpoints } from './services/system-endpoints.ts';
+import { defaultRuntime } from './runtimes/lifetime/default-runtime.ts';
+import { taskRuntimes } from './runtimes/lifetime/task-runtimes.ts';
+import { runtimes } from './runtimes/upkeep/runtimes.ts';
 import type { Settings } from './settings.ts';
 import { claimBinder } from './storage/claim-binder.ts';
 import { claimProtection } from './storage/claim-protection.ts';
@@ -50,6 +53,9 @@ import { statefulSets } from './workloads/statefulset/statefulset-controller.ts'
 const loops: readonly ((deps: Deps) => LoopDefinition)[] = [
   runnerRegistry,
   taskStatus,
+  defaultRuntime,
+  taskRuntimes,
+  runtimes,
   oldRounds,
   nodeLifecycle,
   nodeTaints,

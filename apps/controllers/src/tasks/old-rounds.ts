@@ -5,7 +5,7 @@ import { onChange, type Deps, type LoopDefinition } from '../loop.ts';
 const graceMs = 60_000;
 
 /** Closed, and the reporter has said so: nothing waits for this object any more. */
-const isSettled = (round: Round): boolean => !isOpenRound(round) && round.status?.state !== undefined && round.status.state !== 'ongoing';
+export const isSettled = (round: Round): boolean => !isOpenRound(round) && round.status?.state !== undefined && round.status.state !== 'ongoing';
 
 /**
  * Removes the rounds that nobody needs: beyond the newest `roundsKept` of a task, and those of deleted tasks. Garbage collection

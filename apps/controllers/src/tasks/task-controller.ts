@@ -1,24 +1,29 @@
 import { taskKinds, type TaskKind } from '@roundsman/api';
 import { DnsServers } from '../dns-servers/dns-servers.ts';
 import { onChange, type Deps, type LoopDefinition } from '../loop.ts';
+import { carrierOf } from './carrier.ts';
 import { occurrencesOf } from './occurrences.ts';
 import { tellOnce } from './task-events.ts';
+import { taskKey } from './task-key.ts';
 import { statusChangesAtMs, taskStatusOf } from './task-status.ts';
-
-/** `NetReach/default/name`. */
-const taskKey = (kind: string, namespace: string | undefined, name: string): string => `${kind}/${namespace ?? ''}/${name}`;
 
 /** Folds a task's rounds into its status, and tells of them in Events. */
 export function taskStatus(deps: Deps): LoopDefinition {
-  const { caches, objects, settings: { runtime, eventTtlMs } } = deps;
+  const { caches, objects, settings: { eventTtlMs } } = deps;
   const dnsServers = new DnsServers(deps);
+  const all = (): string[] => taskKinds.flatMap((kind) => caches.tasks[kind].list().map(({ metadata }) => taskKey(kind, metadata.namespace, metadata.name)));
   return {
     name: 'task-status',
     concurrency: 8,
-    keys: () => taskKinds.flatMap((kind) => caches.tasks[kind].list().map(({ metadata }) => taskKey(kind, metadata.namespace, metadata.name))),
+    keys: all,
     wakes: [
       ...taskKinds.map((kind) => onChange(caches.tasks[kind], ({ object: { metadata } }) => [taskKey(kind, metadata.namespace, metadata.name)])),
       onChange(caches.rounds, ({ object: { spec } }) => [taskKey(spec.taskRef.kind, spec.taskRef.namespace, spec.taskRef.name)]),
+      onChange(caches.runtimes, ({ object: { spec: { task }, status }, before, type }) => {
+        if (task !== undefined) return [taskKey(task.kind, task.namespace, task.name)];
+        // Of the one that carries all others only what their statuses tell.
+        return type === 'MODIFIED' && before?.status?.phase === status?.phase ? [] : all();
+      }),
       dnsServers.wakes(({ kind, metadata }) => taskKey(kind, metadata.namespace, metadata.name)),
     ],
     async reconcile(key) {
@@ -28,7 +33,7 @@ export function taskStatus(deps: Deps): LoopDefinition {
       if (task === undefined) return undefined;
       const nowMs = Date.now();
       const rounds = caches.roundsOf(task.metadata.uid);
-      const written = await objects.updateStatus(informer, task, dnsServers.into(task, taskStatusOf(task, rounds, runtime, nowMs), nowMs));
+      const written = await objects.updateStatus(informer, task, dnsServers.into(task, taskStatusOf(task, rounds, carrierOf(task, caches, deps), nowMs), nowMs));
       // Older happenings are not told any more.
       for (const occurrences of occurrencesOf(task, rounds, nowMs, nowMs - eventTtlMs).values()) await tellOnce(objects, caches.events, task, occurrences);
       const atMs = statusChangesAtMs(written, rounds, nowMs);

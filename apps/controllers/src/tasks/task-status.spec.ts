@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { roundAnnotations, taskAnnotations, taskStatusSchema, type AnyTask, type Round, type RoundStatus, type TaskStatus, type VerdictState } from '@roundsman/api';
+import { roundAnnotations, taskAnnotations, taskStatusSchema, type AnyTask, type Round, type RoundStatus, type Runtime, type TaskStatus, type VerdictState } from '@roundsman/api';
 import * as fc from 'fast-check';
+import type { Carrier } from './carrier.ts';
 import { goDuration, statusChangesAtMs, taskStatusOf } from './task-status.ts';
 
 const minute = 60_000;
@@ -31,7 +32,8 @@ const roundOf = (number: number, state: RoundStatus['state'] | undefined, extra:
     ...(state === undefined ? {} : { status: { state, ...(state === 'ongoing' ? {} : { closedAt: iso(startMs + 2_500), summary: `it is ${state}`, succeeded: ['node-1'], failed: ['node-2'], missing: [] }) } }),
   };
 };
-const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => taskStatusSchema.parse(taskStatusOf(task, rounds, 'default', nowMs));
+const carrier: Carrier = { own: false, runtime: { apiVersion: 'roundsman.io/v1', kind: 'Runtime', metadata: { name: 'default', namespace: 'roundsman-system' }, spec: { kind: 'Process', families: [], ingress: false }, status: { phase: 'Ready', settledAt: iso(created), conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '' }] } } as unknown as Runtime, name: 'default', refused: false };
+const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => taskStatusSchema.parse(taskStatusOf(task, rounds, carrier, nowMs));
 const conditions = (status: TaskStatus): Record<string, string> => Object.fromEntries((status.conditions ?? []).map(({ type, status: value, reason }) => [type, `${value} ${reason}`]));
 
 describe('status of a task', () => {
@@ -45,7 +47,7 @@ describe('status of a task', () => {
   it('before the first round', () => {
     const status = statusOf(taskOf({ schedule: { schedule: '5 1' } }), [], created + 1000);
     expect(status).toMatchObject({ expectedRound: 3, doneRound: 0, finish: false, nextRoundTime: '2026-01-01T12:05:00Z', history: [] });
-    expect(conditions(status)).toEqual({ Scheduled: 'True RoundScheduled', Progressing: 'False Waiting', Complete: 'False RoundsLeft', Healthy: 'Unknown NoRoundYet', Suspended: 'False NotSuspended' });
+    expect(conditions(status)).toEqual({ Scheduled: 'True RoundScheduled', RuntimeReady: 'True RuntimeReady', Progressing: 'False Waiting', Complete: 'False RoundsLeft', Healthy: 'Unknown NoRoundYet', Suspended: 'False NotSuspended' });
   });
 
   it('shows a round that is made ahead of its start as not started, and says when that changes', () => {
@@ -76,7 +78,7 @@ describe('status of a task', () => {
     expect(status.history?.map(({ roundNumber, status: state, failureReason }) => [roundNumber, state, failureReason])).toEqual([
       [3, 'fail', 'it is fail'], [2, 'fail', 'missed: its time passed while nothing could run it'], [1, 'succeed', undefined],
     ]);
-    expect(conditions(status)).toEqual({ Scheduled: 'False Finished', Progressing: 'False Finished', Complete: 'True Finished', Healthy: 'False RoundFailed', Suspended: 'False NotSuspended' });
+    expect(conditions(status)).toEqual({ Scheduled: 'False Finished', RuntimeReady: 'True RuntimeReady', Progressing: 'False Finished', Complete: 'True Finished', Healthy: 'False RoundFailed', Suspended: 'False NotSuspended' });
   });
 
   it('is healthy only by a verdict that says so: a round that succeeded under a starved prober is not', () => {

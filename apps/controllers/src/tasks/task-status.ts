@@ -3,6 +3,7 @@ import {
   type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus, type VerdictState,
 } from '@roundsman/api';
 import { wholeSeconds } from '../timestamps.ts';
+import { countsFromMs, resourceOf, runtimeReady, type Carrier } from './carrier.ts';
 
 export const historyKept = 10;
 
@@ -16,26 +17,26 @@ export function goDuration(ms: number): string {
 }
 
 /**
- * The whole status of a task from its Rounds and the clock; the same rows give the same status. `runtime`: whose runners carry it.
+ * The whole status of a task from its Rounds, who carries it and the clock; the same rows give the same status.
  * A schedule that cannot work (stored by a version with other rules) is told in the condition `Scheduled`.
  */
-export function taskStatusOf(task: AnyTask, rounds: readonly Round[], runtime: string, nowMs: number): TaskStatus {
+export function taskStatusOf(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number): TaskStatus {
   try {
-    return computed(task, rounds, runtime, nowMs);
+    return computed(task, rounds, carrier, nowMs);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    return withoutSchedule(task, rounds, error, nowMs);
+    return withoutSchedule(task, rounds, carrier, error, nowMs);
   }
 }
 
 /** What is known all the same; numbers that come from the schedule stay as they were. */
-function withoutSchedule(task: AnyTask, rounds: readonly Round[], problem: ScheduleError, nowMs: number): TaskStatus {
+function withoutSchedule(task: AnyTask, rounds: readonly Round[], carrier: Carrier, problem: ScheduleError, nowMs: number): TaskStatus {
   const newestFirst = [...rounds].sort((a, b) => b.spec.number - a.spec.number);
   const open = newestFirst.find(isOpenRound);
   const lastClosed = newestFirst.find((round) => !isOpenRound(round));
   const { nextRoundTime: _next, finishTime: _finished, ...before } = task.status ?? {};
   const lastRoundStatus = lastClosed === undefined ? task.status?.lastRoundStatus : outcomeOf(lastClosed);
-  const facts = { open, finish: false, total: Number.POSITIVE_INFINITY, next: undefined, lastRoundStatus, lastClosed, nowMs };
+  const facts = { open, carrier, finish: false, total: Number.POSITIVE_INFINITY, next: undefined, lastRoundStatus, lastClosed, nowMs };
   const message = `spec.schedule.${problem.field} ${problem.message}. No round starts until it is corrected.`;
   return {
     ...before,
@@ -43,11 +44,11 @@ function withoutSchedule(task: AnyTask, rounds: readonly Round[], problem: Sched
     finish: false,
     ...(lastRoundStatus === undefined ? {} : { lastRoundStatus }),
     history: historyOf(task, newestFirst, nowMs),
-    conditions: withTimes(task, [{ type: 'Scheduled', status: 'False', reason: 'InvalidSchedule', message }, progressing(facts), complete(facts), healthy(facts), suspended(task)], nowMs),
+    conditions: withTimes(task, [{ type: 'Scheduled', status: 'False', reason: 'InvalidSchedule', message }, runtimeReady(carrier, false), progressing(facts), complete(facts), healthy(facts), suspended(task)], nowMs),
   };
 }
 
-function computed(task: AnyTask, rounds: readonly Round[], runtime: string, nowMs: number): TaskStatus {
+function computed(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number): TaskStatus {
   const newestFirst = [...rounds].sort((a, b) => b.spec.number - a.spec.number);
   const ledger = ledgerOf(task, newestFirst);
   const open = newestFirst.filter(isOpenRound);
@@ -58,7 +59,7 @@ function computed(task: AnyTask, rounds: readonly Round[], runtime: string, nowM
   const history = historyOf(task, newestFirst, nowMs);
   const lastClosed = newestFirst.find((round) => !isOpenRound(round));
   const lastRoundStatus = lastClosed === undefined ? task.status?.lastRoundStatus : outcomeOf(lastClosed);
-  const next = nextRoundMs(task, ledger.lastScheduledMs, ledger.scheduled < total, nowMs);
+  const next = nextRoundMs(task, countsFromMs(task, carrier), ledger.lastScheduledMs, ledger.scheduled < total, nowMs);
   const finishTime = history.find(({ endTimeStamp }) => endTimeStamp !== undefined)?.endTimeStamp;
   const handledCancel = handledCancelOf(task, open);
   return {
@@ -72,8 +73,8 @@ function computed(task: AnyTask, rounds: readonly Round[], runtime: string, nowM
     ...(ledger.handledRunNow === '' ? {} : { handledRunNow: ledger.handledRunNow }),
     ...(handledCancel === undefined ? {} : { handledCancel }),
     history,
-    conditions: conditionsOf(task, { open: open[0], finish, total, next, lastRoundStatus, lastClosed, nowMs }),
-    resource: { runtimeName: runtime, runtimeType: 'DaemonSet', runtimeStatus: 'created' },
+    conditions: conditionsOf(task, { open: open[0], carrier, finish, total, next, lastRoundStatus, lastClosed, nowMs }),
+    resource: resourceOf(task, carrier, finish),
   };
 }
 
@@ -86,14 +87,13 @@ export function statusChangesAtMs(task: AnyTask, rounds: readonly Round[], nowMs
   return ahead.length === 0 ? undefined : Math.min(...ahead);
 }
 
-function nextRoundMs(task: AnyTask, lastScheduledMs: number | undefined, left: boolean, nowMs: number): number | undefined {
+function nextRoundMs(task: AnyTask, fromMs: number | undefined, lastScheduledMs: number | undefined, left: boolean, nowMs: number): number | undefined {
   const { schedule, suspend } = task.spec;
-  if (!left || suspend === true) return undefined;
-  const createdMs = Date.parse(task.metadata.creationTimestamp);
-  const next = nextStart(schedule, createdMs, lastScheduledMs);
+  if (!left || suspend === true || fromMs === undefined) return undefined;
+  const next = nextStart(schedule, fromMs, lastScheduledMs);
   // Past, and no round of it yet: it is about to be made, or recorded as missed.
   if (next === undefined || next >= nowMs || timingOf(schedule).form === 'once') return next;
-  return nextStart(schedule, createdMs, nowMs);
+  return nextStart(schedule, fromMs, nowMs);
 }
 
 function handledCancelOf(task: AnyTask, open: readonly Round[]): string | undefined {
@@ -136,6 +136,7 @@ function outcomeOf({ status }: Round): 'succeed' | 'fail' | 'canceled' {
 }
 
 interface Facts {
+  readonly carrier: Carrier;
   readonly open: Round | undefined;
   readonly finish: boolean;
   readonly total: number;
@@ -148,7 +149,7 @@ interface Facts {
 type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 function conditionsOf(task: AnyTask, facts: Facts): Condition[] {
-  return withTimes(task, [scheduled(task, facts), progressing(facts), complete(facts), healthy(facts), suspended(task)], facts.nowMs);
+  return withTimes(task, [scheduled(task, facts), runtimeReady(facts.carrier, facts.finish), progressing(facts), complete(facts), healthy(facts), suspended(task)], facts.nowMs);
 }
 
 function withTimes(task: AnyTask, drafts: readonly Draft[], nowMs: number): Condition[] {
@@ -163,11 +164,12 @@ function withTimes(task: AnyTask, drafts: readonly Draft[], nowMs: number): Cond
   });
 }
 
-function scheduled(task: AnyTask, { finish, next, open }: Facts): Draft {
+function scheduled(task: AnyTask, { carrier, finish, next, open }: Facts): Draft {
   const type = 'Scheduled';
   if (next !== undefined) return { type, status: 'True', reason: 'RoundScheduled', message: `The next round starts at ${wholeSeconds(next)}.` };
   if (task.spec.suspend === true) return { type, status: 'False', reason: 'Suspended', message: 'No new rounds start while spec.suspend is true.' };
   if (finish) return { type, status: 'False', reason: 'Finished', message: 'All rounds are done.' };
+  if (open === undefined && countsFromMs(task, carrier) === undefined) return { type, status: 'False', reason: 'WaitingForRuntime', message: 'Rounds begin when its runtime is ready, or was waited for long enough.' };
   return { type, status: 'True', reason: open === undefined ? 'RoundDue' : 'LastRoundRunning', message: open === undefined ? 'A round is due.' : 'The last round is running.' };
 }
 

@@ -1,0 +1,75 @@
+import type { AnyTask, KubeObject, Runtime } from '@roundsman/api';
+import { resources, type Cluster } from '@roundsman/cluster';
+import { agentSpecOf, serviceTypeOf } from '../lifetime/own-runtime.ts';
+import type { Settings } from '../../settings.ts';
+import type { RuntimeFacts } from '../manifests/facts.ts';
+import { ingressOf } from '../manifests/ingress.ts';
+import { portsOf } from '../manifests/ports.ts';
+import { secretOf } from '../manifests/secret.ts';
+import { serviceNameOf, servicesOf } from '../manifests/services.ts';
+import { workloadOf } from '../manifests/workload.ts';
+import type { Part } from '../status/observation.ts';
+import { Refused, type ObjectKeeper } from './object-keeper.ts';
+import type { Owners } from './owners.ts';
+
+/** A Runtime that has a workload: of any kind but `Process`. */
+export type WorkloadRuntime = RuntimeFacts['runtime'];
+export const hasWorkload = (runtime: Runtime): runtime is WorkloadRuntime => runtime.spec.kind !== 'Process' && runtime.spec.workload !== undefined;
+
+export interface Making {
+  readonly runtime: WorkloadRuntime;
+  /** Undefined for the default runtime. */
+  readonly task: AnyTask | undefined;
+  readonly token: string;
+  readonly natsCa: string | undefined;
+  readonly installation: string;
+  readonly settings: Settings;
+}
+
+export const factsOf = ({ task, ...making }: Making): RuntimeFacts => ({
+  ...making,
+  agentSpec: task === undefined ? undefined : agentSpecOf(task),
+  serviceType: task === undefined ? making.settings.runtimeServiceType : serviceTypeOf(task),
+  ports: portsOf(making.runtime),
+});
+
+/**
+ * Makes and mends all that a runtime is in the Kubernetes API: the Secret first, for which pods wait, then the workload, then what leads to it. Answers what the API does
+ * not take, by its part; rejects when it cannot be reached.
+ */
+export async function keepObjects(making: Making, keeper: ObjectKeeper, owners: Owners): Promise<Map<Part, string>> {
+  const facts = factsOf(making);
+  const problems = new Map<Part, string>();
+  const attempt = async (part: Part, make: () => Promise<KubeObject>): Promise<KubeObject | undefined> => {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      problems.set(part, error.message);
+      return undefined;
+    }
+  };
+  const owner = await owners.ofWorkload(making.task);
+  const secret = await attempt('workload', () => keeper.keep(secretOf(facts, owner), making.installation));
+  const workload = secret === undefined ? undefined : await attempt('workload', () => keeper.keep(workloadOf(facts, owner), making.installation));
+  if (workload === undefined) return problems;
+  const ownerOfOthers = owners.ofOthers(workload);
+  const ingress = ingressOf(facts, ownerOfOthers);
+  await Promise.all([
+    ...servicesOf(facts, ownerOfOthers).map((service) => attempt('services', () => keeper.keep(service, making.installation))),
+    ...(ingress === undefined ? [] : [attempt('ingress', () => keeper.keep(ingress, making.installation))]),
+  ]);
+  return problems;
+}
+
+/** Removes all that was made under the names of a runtime, whether it was ever seen or not. Rejects when the API cannot be reached or refuses. */
+export async function removeObjects(cluster: Cluster, { metadata, spec }: WorkloadRuntime): Promise<void> {
+  const { namespace = '' } = metadata;
+  const { workload, kind } = spec;
+  await Promise.all([
+    cluster.delete(kind === 'DaemonSet' ? resources.daemonSets : resources.deployments, namespace, workload, { propagationPolicy: 'Background' }),
+    cluster.delete(resources.ingresses, namespace, workload),
+    ...(['v4', 'v6'] as const).map((family) => cluster.delete(resources.services, namespace, serviceNameOf(workload, family))),
+    cluster.delete(resources.secrets, namespace, workload),
+  ]);
+}
