@@ -37,5 +37,5 @@ export const settingsSchema = z.object({
   runnerIssuerSeedFile: z.string().default('').describe('Seed of the account nkey that NATS trusts as issuer of its auth callout; empty: no runner in a pod is let in'),
   dnsServerLabel: z.string().regex(/^[^=\s]+=[^=\s]*$/, 'must be a label: key=value').default('k8s-app=kube-dns').describe('Label, key=value, of the Services in kube-system that a NetDNS with targetDns and no serviceName asks; where no Service has it, the one named kube-dns'),
   eventTtlMs: milliseconds(3_600_000).describe('Events are kept so long'),
-});
+}).refine(({ defaultRuntime, kubeconfig }) => defaultRuntime === 'process' || kubeconfig !== '', { path: ['defaultRuntime'], message: 'a DaemonSet is made by a Kubernetes API, and ROUNDSMAN_CONTROLLERS_KUBECONFIG names none' });
 export type Settings = z.infer<typeof settingsSchema>;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Runner, RunnerStatus } from '@roundsman/api';
+import type { Runner, RunnerStatus, Runtime } from '@roundsman/api';
 import { messages, type Messages } from '@roundsman/bus';
 import type { Happening, Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
@@ -16,8 +16,8 @@ export function runnerStatusOf(stored: RunnerStatus | undefined, beat: RunnerBea
   return { ...draft, lastTransitionTime: stored !== undefined && stored.ready === draft.ready ? stored.lastTransitionTime : wholeSeconds(nowMs) };
 }
 
-function ofBeat({ node, runtime, instance, version, ready, reason, addresses, ports, capacityQps }: RunnerBeat): Omit<RunnerStatus, 'lastTransitionTime'> {
-  return { node, runtime, instance, version, ready, ...(ready ? {} : { reason: reason ?? 'not ready' }), addresses, ports, capacityQps };
+function ofBeat({ node, runtime, pod, instance, version, ready, reason, addresses, ports, capacityQps }: RunnerBeat): Omit<RunnerStatus, 'lastTransitionTime'> {
+  return { node, runtime, ...(pod === undefined ? {} : { pod }), instance, version, ready, ...(ready ? {} : { reason: reason ?? 'not ready' }), addresses, ports, capacityQps };
 }
 
 /** What the step from one status to the next tells people. */
@@ -50,6 +50,15 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     };
   };
 
+  /** Its pod is none of its runtime's any more, so nobody will be heard under this name again. */
+  async function isOver({ metadata: { name }, status }: Runner): Promise<boolean> {
+    if (status?.pod === undefined) return false;
+    const [namespace = ''] = status.pod.split('/');
+    const lists = (runtime: Runtime | undefined): boolean => runtime?.status?.runners.some(({ runner }) => runner === name) === true;
+    // The cache may be behind: what it does not have is asked for.
+    return !lists(caches.runtimes.get(namespace, status.runtime)) && !lists((await caches.stored(caches.runtimes.resource, namespace, status.runtime)) as Runtime | undefined);
+  }
+
   async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
     const heard = beats.get(name);
@@ -64,7 +73,7 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
       return undefined;
     }
     const lostForMs = nowMs - Date.parse(status.lastTransitionTime);
-    if (silent && stored !== undefined && lostForMs >= removeMs) {
+    if (silent && stored !== undefined && (lostForMs >= removeMs || (await isOver(stored)))) {
       beats.delete(name);
       await objects.delete(caches.runners, stored);
       return undefined;
@@ -82,7 +91,14 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     name: 'runners',
     concurrency: 8,
     keys: () => new Set([...beats.keys(), ...caches.runners.list().map(({ metadata }) => metadata.name)]),
-    wakes: [heartbeats, onChange(caches.runners, ({ object }) => [object.metadata.name])],
+    wakes: [
+      heartbeats,
+      onChange(caches.runners, ({ object }) => [object.metadata.name]),
+      onChange(caches.runtimes, ({ type, object, before }) => {
+        const listed = new Set(type === 'DELETED' ? [] : object.status?.runners.map(({ runner }) => runner));
+        return (before?.status?.runners ?? []).flatMap(({ runner }) => (listed.has(runner) ? [] : [runner]));
+      }),
+    ],
     reconcile,
   };
 }
