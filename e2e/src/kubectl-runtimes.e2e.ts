@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { messages, serviceIdentity, type Bus } from '@roundsman/bus';
 import { stringify } from 'yaml';
@@ -59,13 +60,18 @@ describe('with workloads', () => {
     ['resources that no node has', 'NetReach', { agentSpec: { resources: { requests: { memory: '1Ti' } } } }, /spec\.agentSpec\.resources\.requests\[memory\]: Invalid value: "1Ti": no node has so much, the largest one has 4Gi/],
     ['a family that the cluster does not have', 'NetReach', { target: { ipv6: true } }, /spec\.target\.ipv6: Forbidden: this cluster has no IPv6 addresses, only IPv4/],
     ['an affinity that says nothing', 'NetReach', { agentSpec: { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Like' }] }] } } } } }, /nodeSelectorTerms\[0\]\.matchExpressions\[0\]\.operator: Invalid value: "Like"/],
-    ['a variable of ours', 'NetReach', { agentSpec: { env: [{ name: 'ROUNDSMAN_NODE', value: 'x' }] } }, /spec\.agentSpec\.env\[0\]\.name: Forbidden: variables that begin with ROUNDSMAN_ or POD_/],
+    ['a variable of ours', 'NetReach', { agentSpec: { env: [{ name: 'ROUNDSMAN_NODE', value: 'x' }] } }, /spec\.agentSpec\.env\[0\]\.name: Forbidden: TMPDIR and variables that begin with ROUNDSMAN_ or POD_/],
     ['a variable twice', 'NetReach', { agentSpec: { env: [{ name: 'A' }, { name: 'A' }] } }, /spec\.agentSpec\.env\[1\]\.name: Duplicate value: "A"/],
     ['a member that agentSpec does not have', 'NetReach', { agentSpec: { replicas: 2 } }, /unknown field "spec\.agentSpec\.replicas"/],
     ['a DNS of the cluster without an address', 'NetDNS', { target: { targetDns: { serviceName: 'headless', serviceNamespace: 'default' } } }, /Service default\/headless has no cluster address \(it is headless\)/],
   ])('%s: refused', async (_what, kind, spec, message) => {
     if (kind === 'NetDNS') await cluster.must(['create', 'service', 'clusterip', 'headless', '--clusterip=None']);
     expect(await refused(task(kind, spec))).toMatch(message);
+  });
+
+  it('the examples are taken', async () => {
+    const said = await cluster.must(['create', '--dry-run=server', '-f', fileURLToPath(new URL('../../deploy/examples', import.meta.url))]);
+    expect(said.trim().split('\n').length).toBeGreaterThanOrEqual(5);
   });
 
   it('an Ingress is tested where one is served, and not after its class is gone', async () => {

@@ -65,7 +65,7 @@ describe('agentSpec', () => {
     [{ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } } }, 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms', /^Required value/],
     [{ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: {}, topologyKey: 'a b' }] } } }, 'affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey', /^Invalid value: "a b"/],
     [{ env: [{ name: 'A', value: '1' }, { name: 'A', value: '2' }] }, 'env[1].name', /^Duplicate value: "A"/],
-    [{ env: [{ name: 'ROUNDSMAN_NODE', value: 'other' }] }, 'env[0].name', /^Forbidden: variables that begin with ROUNDSMAN_ or POD_ are set by Roundsman itself/],
+    [{ env: [{ name: 'ROUNDSMAN_NODE', value: 'other' }] }, 'env[0].name', /^Forbidden: TMPDIR and variables that begin with ROUNDSMAN_ or POD_ are set by Roundsman itself/],
     [{ env: [{ name: 'POD_NAME', value: 'other' }] }, 'env[0].name', /^Forbidden/],
     [{ env: [{ name: 'A', value: '1', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] }, 'env[0].valueFrom', /may not be specified when `value` is not empty/],
     [{ resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } }, 'resources.requests', /must be less than or equal to cpu limit of 1/],

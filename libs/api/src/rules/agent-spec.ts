@@ -28,7 +28,7 @@ export function agentSpecRules(task: KubeObject, context: AdmissionContext, { ca
     ...(affinity === undefined ? [] : affinityCauses(affinity, `${field}.affinity`)),
     ...environmentCauses(env, `${field}.env`),
     ...env.flatMap(({ name }, index) => [
-      ...(/^(ROUNDSMAN|POD)_/.test(name) ? [forbiddenField(`${field}.env[${index}].name`, 'variables that begin with ROUNDSMAN_ or POD_ are set by Roundsman itself')] : []),
+      ...(isReserved(name) ? [forbiddenField(`${field}.env[${index}].name`, 'TMPDIR and variables that begin with ROUNDSMAN_ or POD_ are set by Roundsman itself')] : []),
       ...(env.slice(0, index).some((other) => other.name === name) ? [duplicate(`${field}.env[${index}].name`, name)] : []),
     ]),
     ...resourceCauses(resources, `${field}.resources`),
@@ -37,6 +37,7 @@ export function agentSpecRules(task: KubeObject, context: AdmissionContext, { ca
   );
 }
 
+const isReserved = (name: string): boolean => /^(ROUNDSMAN|POD)_/.test(name) || name === 'TMPDIR';
 const isOurs = (key: string): boolean => key.startsWith('roundsman.io/') || key.includes('.roundsman.io/');
 
 /** What the runtime is made of, with the defaults of today. */
