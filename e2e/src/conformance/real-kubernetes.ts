@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, freePort } from '@roundsman/testkit';
@@ -46,7 +46,9 @@ export function buildKubernetes(say: (text: string) => void): string {
 /** A real control plane on loopback, without nodes: etcd, kube-apiserver, kube-controller-manager, kube-scheduler. */
 export class RealKubernetes {
   readonly folder = mkdtempSync(join(tmpdir(), 'roundsman-kubernetes-'));
-  readonly #children: ChildProcess[] = [];
+  readonly #children = new Map<string, ChildProcess>();
+  readonly #args = new Map<string, readonly string[]>();
+  #bin = '';
 
   get kubeconfig(): string {
     return join(this.folder, 'kubeconfig');
@@ -67,9 +69,10 @@ export class RealKubernetes {
     const [etcd, peer, api, controllers, scheduler] = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
     const at = (name: string): string => join(this.folder, name);
     const run = (name: string, args: readonly string[]): void => {
-      const log = openSync(at(`${name}.log`), 'a');
-      this.#children.push(spawn(join(bin, name), args, { stdio: ['ignore', log, log], cwd: this.folder }));
+      this.#args.set(name, args);
+      this.#run(name);
     };
+    this.#bin = bin;
     execFileSync('openssl', ['genrsa', '-out', at('sa.key'), '2048'], { stdio: 'ignore' });
     const token = crypto.randomUUID();
     writeFileSync(at('tokens.csv'), `${token},admin,admin,system:masters\n`, { mode: 0o600 });
@@ -88,7 +91,7 @@ export class RealKubernetes {
       }),
       { mode: 0o600 },
     );
-    await eventually(() => execFileSync('kubectl', ['--kubeconfig', this.kubeconfig, 'get', '--raw', '/readyz'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }) === 'ok', { within: 60_000, every: 250 });
+    await this.#answers();
     run('kube-controller-manager', [`--kubeconfig=${this.kubeconfig}`, `--service-account-private-key-file=${at('sa.key')}`, `--secure-port=${controllers}`, `--cert-dir=${at('certs-kcm')}`, '--leader-elect=false', '--use-service-account-credentials=false']);
     run('kube-scheduler', [`--kubeconfig=${this.kubeconfig}`, `--secure-port=${scheduler}`, `--cert-dir=${at('certs-ks')}`, '--leader-elect=false']);
     await eventually(() => execFileSync('kubectl', ['--kubeconfig', this.kubeconfig, 'get', 'serviceaccount', 'default', '-o', 'name'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).startsWith('serviceaccount'), { within: 60_000, every: 250 });
@@ -98,17 +101,36 @@ export class RealKubernetes {
     return readFileSync(join(this.folder, `${name}.log`), 'utf8');
   }
 
+  /** Ends one of the programs at once; `again` starts it as it was. */
+  kill(name: 'kube-apiserver'): Promise<void> {
+    return this.#end(this.#children.get(name));
+  }
+
+  async again(name: 'kube-apiserver'): Promise<void> {
+    this.#run(name);
+    await this.#answers();
+  }
+
   async stop(): Promise<void> {
-    await Promise.all(
-      this.#children.toReversed().map(
-        (child) =>
-          new Promise<void>((resolve) => {
-            if (child.exitCode !== null || child.signalCode !== null) return resolve();
-            child.once('exit', () => resolve());
-            child.kill('SIGKILL');
-          }),
-      ),
-    );
+    await Promise.all([...this.#children.values()].map((child) => this.#end(child)));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #run(name: string): void {
+    const log = openSync(join(this.folder, `${name}.log`), 'a');
+    this.#children.set(name, spawn(join(this.#bin, name), this.#args.get(name) ?? [], { stdio: ['ignore', log, log], cwd: this.folder }));
+    closeSync(log);
+  }
+
+  async #answers(): Promise<void> {
+    await eventually(() => execFileSync('kubectl', ['--kubeconfig', this.kubeconfig, 'get', '--raw', '/readyz'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }) === 'ok', { within: 60_000, every: 250 });
+  }
+
+  #end(child: ChildProcess | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return resolve();
+      child.once('exit', () => resolve());
+      child.kill('SIGKILL');
+    });
   }
 }
