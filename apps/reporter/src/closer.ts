@@ -1,9 +1,10 @@
 import type { Round } from '@roundsman/api';
 import type { Informer } from '@roundsman/reconcile';
-import { cancelRow, closeRound, openRounds, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
+import { cancelRow, closeRound, openRounds, registerRound, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import type { Arrivals } from './arrivals.ts';
 import type { Beats } from './beats.ts';
+import { Lookout, type Next } from './lookout.ts';
 import type { ReporterMetrics } from './metrics.ts';
 
 /** Milliseconds between two looks while rounds are open: other instances complete rounds too. */
@@ -18,10 +19,7 @@ const keyOf = ({ taskUid, round }: OpenRound): string => `${taskUid}/${round}`;
 
 /** Closes rounds when all have reported, at the deadline, and some time after a cancel. Only one instance does it. */
 export class Closer {
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
+  readonly #lookout = new Lookout(() => this.#look());
   #open = 0;
 
   constructor(
@@ -43,37 +41,17 @@ export class Closer {
     return this.#open;
   }
 
-  start(): void {
-    this.kick();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
   /** Something may have become closable. */
   kick(): void {
-    if (this.#stopped) return;
-    if (this.#running !== undefined) {
-      this.#again = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#running = this.#look().then((nextMs) => {
-      this.#running = undefined;
-      if (this.#again) {
-        this.#again = false;
-        this.kick();
-      } else if (!this.#stopped) {
-        this.#timer = setTimeout(() => this.kick(), nextMs);
-      }
-    });
+    this.#lookout.kick();
+  }
+
+  stop(): Promise<void> {
+    return this.#lookout.stop();
   }
 
   /** Closes what can be closed; answers when to look again. */
-  async #look(): Promise<number> {
+  async #look(): Promise<Next> {
     const { pool, arrivals, log } = this.options;
     const began = performance.now();
     try {
@@ -85,7 +63,7 @@ export class Closer {
       // A few at a time: one giant round must not hold up the deadlines of the others.
       const worker = async (): Promise<void> => {
         for (const round of rest) {
-          if (this.#stopped) return;
+          if (this.#lookout.stopped) return;
           const cause = await this.#cause(round);
           if (cause !== undefined) await this.#close(round, cause);
           else if (round.leftMs !== undefined && round.leftMs > 0) next = Math.min(next, round.leftMs + 5);
@@ -93,11 +71,11 @@ export class Closer {
       };
       await Promise.all(Array.from({ length: concurrency }, worker));
       // With very many open rounds the looking itself must not become the load.
-      return Math.max(next, (performance.now() - began) * 3, 10);
+      return { afterMs: Math.max(next, (performance.now() - began) * 3, 10) };
     } catch (error) {
       arrivals.outage();
       log.warn({ err: error }, 'cannot close rounds; trying again');
-      return 1_000;
+      return { afterMs: 1_000 };
     }
   }
 
@@ -108,10 +86,15 @@ export class Closer {
     if (registered && pending === 0) return 'complete';
     // Results that are on their way in are waited for, within bounds.
     if (canceledMs !== undefined) return canceledMs >= cancelGraceMs && (await arrivals.allIn(keyOf(round))) ? 'canceled' : undefined;
-    if (ageMs > orphanMs && rounds.problem() === undefined && rounds.get(round.namespace, round.name) === undefined) {
-      log.info({ round: `${round.namespace}/${round.name}`, registered }, 'open round has no Round object (any more): it is closed as canceled');
-      await cancelRow(this.options.pool, round.taskUid, round.round);
-      return undefined;
+    if (ageMs > orphanMs && rounds.problem() === undefined) {
+      const object = rounds.get(round.namespace, round.name);
+      if (object === undefined) {
+        log.info({ round: `${round.namespace}/${round.name}`, registered }, 'open round has no Round object (any more): it is closed as canceled');
+        await cancelRow(this.options.pool, round.taskUid, round.round);
+        return undefined;
+      }
+      // A Postgres that took over may lack what was noted of it, and nobody wakes for a round that its object calls closed.
+      if (!registered) await registerRound(this.options.pool, object);
     }
     return leftMs !== undefined && leftMs <= 0 && (await arrivals.allIn(keyOf(round))) ? 'deadline' : undefined;
   }

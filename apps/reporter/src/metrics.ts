@@ -11,6 +11,8 @@ export class ReporterMetrics {
   readonly closeLate: Histogram;
   readonly silent: Counter;
   readonly untellable: Counter<'what'>;
+  readonly retired: Counter<'what'>;
+  readonly bytes: Gauge;
 
   constructor(
     readonly register: Registry,
@@ -26,6 +28,8 @@ export class ReporterMetrics {
     this.closeLate = new Histogram({ name: 'roundsman_reporter_close_late_seconds', help: 'Close of rounds with silent runners, after their deadline', buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60], registers });
     this.silent = new Counter({ name: 'roundsman_reporter_missing_total', help: 'Runners recorded as missing or canceled without a word from them', registers });
     this.untellable = new Counter({ name: 'roundsman_reporter_untellable_total', help: 'Closed rounds of which Round object or stream can never be told', labelNames: ['what'], registers });
+    this.retired = new Counter({ name: 'roundsman_reporter_retired_total', help: 'Removed by retention: rounds, and bytes on disk', labelNames: ['what'], registers });
+    this.bytes = new Gauge({ name: 'roundsman_reporter_results_bytes', help: 'What results and raw failures take on disk', registers });
     const gauge = (name: string, help: string, value: () => number): void => {
       void new Gauge({
         name: `roundsman_reporter_${name}`,

@@ -23,7 +23,7 @@ const deadLetters: string[] = [];
 
 const startReporter = (): Promise<RunningServices> =>
   runServices([{ definition: service }], {
-    env: { ROUNDSMAN_REPORTER_CANCEL_GRACE_MS: '400' },
+    env: { ROUNDSMAN_REPORTER_CANCEL_GRACE_MS: '400', ROUNDSMAN_REPORTER_MAINTENANCE_MS: '1000' },
     log: makeLogger({ level: process.env['TEST_LOG'] ?? 'fatal', format: 'pretty' }),
     databaseUrl: url,
     connect: (identity) => nats.connect(identity),
@@ -100,6 +100,10 @@ const told = (task: Task, round = 1, within = 10_000): Promise<NonNullable<Round
     const status = intake.get('default', nameOf(task, round))?.status;
     return status !== undefined && announced.includes(`${task.uid}/${round}`) && status;
   }, { within });
+const partsOf = (result: RoundResult): RoundResult[] => {
+  const { outcome, ...whole } = result;
+  return whole.targets.map((target, i, { length }) => ({ ...whole, targets: [target], part: i + 1, parts: length, ...(i === length - 1 ? { outcome: outcome! } : {}) }));
+};
 const metric = async (name: string): Promise<number> => Number(new RegExp(`^${name.replaceAll(/[{}"]/g, String.raw`\$&`)} (\\d+)`, 'm').exec(await reporter.metrics.metrics())?.[1] ?? 0);
 
 describe('the reporter', () => {
@@ -126,10 +130,7 @@ describe('the reporter', () => {
   it('gives the same report when every message comes again, in another order, under another id', async () => {
     const task = newTask();
     const round = await makeRound(task);
-    const parts = ['runner-1', 'runner-2', 'runner-3'].flatMap((runner) => {
-      const { outcome, ...whole } = resultOf(round, runner);
-      return whole.targets.map((target, i) => ({ ...whole, targets: [target], part: i + 1, parts: 3, ...(i === 2 ? { outcome: outcome! } : {}) }));
-    });
+    const parts = ['runner-1', 'runner-2', 'runner-3'].flatMap((runner) => partsOf(resultOf(round, runner)));
     for (const part of parts.toReversed()) await send(part);
     const first = await closedRound(task);
     const duplicates = await metric('roundsman_reporter_results_total{outcome="duplicate"}');
@@ -175,6 +176,95 @@ describe('the reporter', () => {
     const { status } = (await reports.latest(task.uid))!;
     expect(status.totals).toMatchObject({ planned: 30, runners: { ok: 1, canceled: 1, missing: 1 } });
     expect(status.perRunner!.map(({ state, reason }) => [state, reason])).toEqual([['ok', undefined], ['missing', 'it did not stop in time when the round was canceled'], ['canceled', 'canceled before it began']]);
+  });
+
+  it('counts what canceled runners had measured, and closes as soon as they said so', async () => {
+    // As it goes for a running task that is deleted: it stays until its rounds are closed.
+    const task = newTask();
+    const round = await makeRound(task);
+    await intake.update({ ...round, spec: { ...round.spec, cancel: true } });
+    for (const runner of ['runner-1', 'runner-2', 'runner-3']) {
+      const half = resultOf(round, runner, [targetResult('node-1', { planned: 10, sent: 4, unsent: 6, succeeded: 4, ok: false, reason: 'canceled' })]);
+      await send({ ...half, outcome: { ...half.outcome!, state: 'canceled', reason: 'the task was deleted' } });
+    }
+    expect(await told(task)).toMatchObject({ state: 'canceled', verdict: 'incomplete' });
+    expect((await reports.latest(task.uid))!.status.totals).toMatchObject({ planned: 30, sent: 12, succeeded: 12, unsent: 18, runners: { canceled: 3, missing: 0 } });
+  });
+
+  it('closes a round at once of which no runner was ready, and says why', async () => {
+    const task = newTask();
+    const why = 'its pod is Pending: 0/3 nodes are available: 3 Insufficient memory';
+    await makeRound(task, { runners: ['a', 'b', 'c'].map((pod) => ({ runner: `${pod}.default`, node: '', pod, notReady: why })) });
+    const status = await told(task);
+    expect(status).toMatchObject({ state: 'fail', verdict: 'incomplete', summary: `The round measured nothing: none of its 3 runners reported: it was not ready when the round started: ${why}. (and 3 more)` });
+    expect(status.missing).toEqual(['a', 'b', 'c'].map((pod) => ({ runner: `${pod}.default`, node: '', reason: `it was not ready when the round started: ${why}` })));
+  });
+
+  it('never shows the reports of a task to another one of its name; history has both', async () => {
+    const old = newTask();
+    const recreated: Task = { uid: crypto.randomUUID(), name: old.name };
+    const runners = [{ runner: 'runner-1', node: 'node-1' }];
+    const first = await makeRound(old, { runners });
+    await send(resultOf(first, 'runner-1'));
+    await closedRound(old);
+    await intake.remove(first);
+    const second = await makeRound(recreated, { runners });
+    expect(await reports.latest(recreated.uid)).toBeUndefined();
+    // Late, from the time of the old one: counted there.
+    await send(resultOf(first, 'runner-2'));
+    await send(resultOf(second, 'runner-1'));
+    await closedRound(recreated);
+    await eventually(async () => (await reports.latest(old.uid))!.status.lateResults === 1);
+    expect((await reports.latest(recreated.uid))!.status).toMatchObject({ taskUid: recreated.uid, lateResults: 0, totals: { planned: 30 } });
+    expect((await reports.listRounds({ task: old.name })).items.map(({ status }) => status.taskUid).sort()).toEqual([old.uid, recreated.uid].sort());
+  });
+
+  it('says what is committed from Postgres alone, and takes it again when a Postgres took over that lacks it', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    const committed = async (): Promise<number> => (await bus.request(messages.committed, { runner: 'runner-1' }, { rounds: [{ taskUid: task.uid, round: 1, endedAt: new Date().toISOString() }] })).committed.length;
+    await send(resultOf(round, 'runner-1'));
+    await eventually(async () => (await committed()) === 1);
+    await pool.query('delete from report.results where task_uid = $1', [task.uid]);
+    await pool.query('delete from report.rounds where task_uid = $1', [task.uid]);
+    expect(await committed()).toBe(0);
+    for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
+    await eventually(async () => (await committed()) === 1);
+    // Nobody is woken for the round itself: it is looked up after a while.
+    expect((await closedRound(task, 1, 20_000)).status).toMatchObject({ state: 'succeed', totals: { planned: 90, runners: { expected: 3, ok: 3 } } });
+  }, 30_000);
+
+  it('removes what is too old, tells how much, and leaves the rest of the history', async () => {
+    const task = newTask();
+    const days = 86_400_000;
+    const kept = new Ingest(pool, { retentionMs: 1000 * days });
+    const removed = await metric('roundsman_reporter_retired_total{what="rounds"}');
+    for (const [number, age] of [[1, 40], [2, 20]] as const) {
+      await kept.store([roundResult('runner-1', [targetResult('node-1')], { taskUid: task.uid, task: task.name, round: number, roundStart: new Date(Date.now() - age * days).toISOString() })]);
+      await closeRound(pool, { taskUid: task.uid, round: number, cause: 'canceled', silent: () => ({ state: 'missing', reason: 'silent' }) });
+    }
+    await eventually(async () => (await metric('roundsman_reporter_retired_total{what="rounds"}')) > removed, { within: 20_000 });
+    expect((await reports.listRounds({ task: task.name })).items.map(({ status }) => status.round)).toEqual([2]);
+    expect(await metric('roundsman_reporter_retired_total{what="bytes"}')).toBeGreaterThan(0);
+    expect(await metric('roundsman_reporter_results_bytes')).toBeGreaterThan(0);
+  }, 30_000);
+
+  it('goes on in the middle of a round after a restart: parts that were in count once, the rest comes from the stream', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    const [first, ...rest] = partsOf(resultOf(round, 'runner-2'));
+    await send(resultOf(round, 'runner-1'));
+    await send(first!);
+    await eventually(async () => (await pool.query('select from report.parts where task_uid = $1 and runner = $2', [task.uid, 'runner-2'])).rowCount === 1);
+    await reporter.stop();
+    for (const part of [first!, ...rest]) await send(part);
+    await send(resultOf(round, 'runner-3'));
+    const meanwhile = newTask();
+    await makeRound(meanwhile, { runners: [{ runner: 'runner-1', node: 'node-1', notReady: 'gone' }] });
+    reporter = await startReporter();
+    expect(await told(task)).toMatchObject({ state: 'succeed', verdict: 'healthy' });
+    expect((await reports.latest(task.uid))!.status.totals).toMatchObject({ planned: 90, succeeded: 90, targets: 9 });
+    expect(await told(meanwhile)).toMatchObject({ state: 'fail', missing: [{ reason: 'it was not ready when the round started: gone' }] });
   });
 
   it('keeps what was measured when the task is deleted with its rounds', async () => {

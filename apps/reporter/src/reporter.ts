@@ -104,7 +104,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
       pool, slowPool: this.#slowPool, rounds, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
       onClosed: () => teller.kick(),
     }));
-    const maintainer = new Maintainer({ pool: this.#slowPool, settings: config, log, also: () => this.#beats.prune() });
+    const maintainer = new Maintainer({ pool: this.#slowPool, settings: config, metrics: this.#metrics, log, also: () => this.#beats.prune() });
     const registrar = new Controller({
       name: 'rounds',
       keys: () => rounds.list().filter(isOpen).map(keyOf),
@@ -134,8 +134,8 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
       }
     });
     registrar.start();
-    closer.start();
-    teller.start();
+    closer.kick();
+    teller.kick();
     maintainer.start();
     return {
       stop: async () => {

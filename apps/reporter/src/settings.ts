@@ -5,7 +5,7 @@ const count = (value: number) => z.coerce.number().int().positive().default(valu
 /** Environment variables `ROUNDSMAN_REPORTER_<KEY>`. */
 export const settingsSchema = z.object({
   retentionDays: count(30).describe('Results and reports are kept so many days'),
-  retentionBytes: z.coerce.number().int().nonnegative().default(0).describe('Results may take so many bytes on disk, then the oldest days go; 0: no limit'),
+  retentionBytes: z.coerce.number().int().nonnegative().default(20 * 1024 ** 3).describe('Results may take so many bytes on disk (20 GiB), then the oldest days go, but never the current one; 0: no limit'),
   rollupDays: count(400).describe('Hourly roll-ups are kept so many days'),
   batch: count(100).describe('Result messages committed together, at most'),
   batchMs: z.coerce.number().int().nonnegative().default(50).describe('Milliseconds a result may wait for others'),

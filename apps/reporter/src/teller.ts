@@ -3,6 +3,7 @@ import { InvalidPayload, InvalidToken, messages, ServiceError, serviceUser, stre
 import type { Informer } from '@roundsman/reconcile';
 import { markTold, untoldRounds, type ReportPool, type UntoldRound } from '@roundsman/reports';
 import type { Logger } from 'pino';
+import { Lookout, type Next } from './lookout.ts';
 import type { ReporterMetrics } from './metrics.ts';
 
 const page = 50;
@@ -26,10 +27,7 @@ const keyOf = ({ taskUid, round }: UntoldRound): string => `${taskUid}/${round}`
  */
 export class Teller {
   readonly #failed = new Map<string, Failed & { taskUid: string; round: number }>();
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
+  readonly #lookout = new Lookout(() => this.#look());
   #failures = 0;
 
   constructor(private readonly options: { pool: ReportPool; bus: Bus; rounds: Informer<Round>; metrics: Pick<ReporterMetrics, 'untellable'>; log: Logger }) {}
@@ -38,37 +36,16 @@ export class Teller {
     return this.#failed.size;
   }
 
-  start(): void {
-    this.kick();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
+  /** Something was closed. */
   kick(): void {
-    if (this.#stopped) return;
-    if (this.#running !== undefined) {
-      this.#again = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#running = this.#look().then((nextMs) => {
-      this.#running = undefined;
-      if (this.#again && this.#failures === 0) {
-        this.#again = false;
-        this.kick();
-      } else if (!this.#stopped) {
-        this.#again = false;
-        this.#timer = setTimeout(() => this.kick(), nextMs);
-      }
-    });
+    this.#lookout.kick();
   }
 
-  /** Answers when to look again. */
-  async #look(): Promise<number> {
+  stop(): Promise<void> {
+    return this.#lookout.stop();
+  }
+
+  async #look(): Promise<Next> {
     try {
       const now = Date.now();
       const waiting = [...this.#failed.values()].filter(({ notBefore }) => notBefore > now);
@@ -78,12 +55,12 @@ export class Teller {
       const done = await Promise.all(rounds.map((round) => this.#tell(round)));
       // All of them: it is not the rounds.
       this.#failures = rounds.length > 0 && !done.includes(true) ? this.#failures + 1 : 0;
-      if (this.#failures === 0) return rounds.length === page ? 0 : Math.max(0, Math.min(idleMs, ...[...this.#failed.values()].map(({ notBefore }) => notBefore - Date.now())));
+      if (this.#failures === 0) return { afterMs: rounds.length === page ? 0 : Math.max(0, Math.min(idleMs, ...[...this.#failed.values()].map(({ notBefore }) => notBefore - Date.now()))) };
     } catch (error) {
       this.#failures += 1;
       this.options.log.warn({ err: error }, 'cannot read what is to be told; trying again');
     }
-    return Math.min(5_000, 200 * 2 ** Math.min(this.#failures, 6));
+    return { afterMs: Math.min(5_000, 200 * 2 ** Math.min(this.#failures, 6)), failing: true };
   }
 
   async #tell(round: UntoldRound): Promise<boolean> {

@@ -92,7 +92,7 @@ describe('retention', () => {
     const { changes } = await reports.changes(before, 10);
     expect(changes.map((change) => change.type === 'removed' && [change.name, change.round])).toEqual([['netreach-mesh-7b0f7a3e-1', 1], ['netreach-mesh-7b0f7a3e-2', 2]]);
     expect(await reports.version()).toBe(before + 2);
-    expect(await retire(pool, { ...keepAll, retentionMs: 30 * day }, now)).toEqual({ partitions: [], rounds: 0 });
+    expect(await retire(pool, { ...keepAll, retentionMs: 30 * day }, now)).toMatchObject({ partitions: [], rounds: 0, bytes: 0 });
   });
 
   it('keeps the row of a round that nobody was told of yet', async () => {
@@ -106,8 +106,12 @@ describe('retention', () => {
     const now = Date.now();
     for (let age = 4; age >= 0; age--) await closedRound(5 - age, now - age * day);
     const bytes = (await Promise.all(perDay.map((table) => listPartitions(pool, table)))).flat().filter(({ to }) => to > now - day).reduce((sum, partition) => sum + partition.bytes, 0);
-    expect((await retire(pool, { ...keepAll, maxBytes: bytes }, now)).rounds).toBe(3);
-    expect((await reports.listRounds({})).items.map(({ status }) => status.round)).toEqual([4, 5]);
+    const retired = await retire(pool, { ...keepAll, maxBytes: bytes }, now);
+    expect(retired).toMatchObject({ rounds: 3, keptBytes: bytes });
+    expect(retired.bytes).toBeGreaterThan(0);
+    expect(retired.partitions.filter((name) => name.startsWith('results'))).toEqual([4, 3, 2].map((age) => partitionOf(perDay[0]!, now - age * day).name));
+    // Of one task, too, only what is kept is history.
+    expect((await reports.listRounds({ task: 'mesh' })).items.map(({ status }) => status.round)).toEqual([4, 5]);
     await retire(pool, { ...keepAll, maxBytes: 1 }, now);
     expect((await reports.listRounds({})).items.map(({ status }) => status.round)).toEqual([5]);
   });

@@ -26,6 +26,10 @@ export interface Retired {
   readonly partitions: string[];
   /** Rounds whose reports are gone with them. */
   readonly rounds: number;
+  /** What the dropped days took on disk. */
+  readonly bytes: number;
+  /** What results and failures take on disk now. */
+  readonly keptBytes: number;
 }
 
 /** Removes what is too old, then the oldest days while there is too much. Reports go with the results they were made of. */
@@ -33,8 +37,9 @@ export async function retire(pool: pg.Pool, options: RetentionOptions, now = Dat
   return withClient(pool, async (client) => {
     let horizon = partitionOf(perDay[0]!, now - options.retentionMs).from;
     const days = (await Promise.all(perDay.map(async (partitioned) => (await listPartitions(client, partitioned)).map((partition) => ({ ...partition, partitioned }))))).flat();
+    const all = days.reduce((sum, day) => sum + day.bytes, 0);
     if (options.maxBytes > 0) {
-      let total = days.reduce((sum, day) => sum + day.bytes, 0);
+      let total = all;
       const today = partitionOf(perDay[0]!, now).from;
       for (const [from, parts] of [...Map.groupBy(days, (day) => day.from)].sort(([a], [b]) => a - b)) {
         if (total <= options.maxBytes || from >= today) break;
@@ -47,17 +52,19 @@ export async function retire(pool: pg.Pool, options: RetentionOptions, now = Dat
     // Reports first: none may point to rows that are gone.
     const rounds = await retireRounds(client, horizon);
     const partitions: string[] = [];
-    for (const { name, to, partitioned } of days) {
-      if (to > horizon) continue;
-      await dropPartition(client, partitioned, name);
-      partitions.push(name);
+    let bytes = 0;
+    for (const day of days) {
+      if (day.to > horizon) continue;
+      await dropPartition(client, day.partitioned, day.name);
+      partitions.push(day.name);
+      bytes += day.bytes;
     }
     for (const { name, to } of await listPartitions(client, perMonth)) {
       if (to > now - options.rollupRetentionMs) continue;
       await dropPartition(client, perMonth, name);
       partitions.push(name);
     }
-    return { partitions, rounds };
+    return { partitions, rounds, bytes, keptBytes: all - bytes };
   });
 }
 
