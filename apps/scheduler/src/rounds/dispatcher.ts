@@ -4,7 +4,7 @@ import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import { roundKey, type Caches } from './caches.ts';
 import { cancelRound } from './cancel.ts';
-import { workOrder } from './round-object.ts';
+import { workOrders } from './round-object.ts';
 import type { Running } from './running.ts';
 
 export interface DispatcherOptions {
@@ -18,6 +18,9 @@ export interface DispatcherOptions {
   readonly cancelAgainMs?: number;
   readonly onSent?: (lateSeconds: number) => void;
 }
+
+/** Work orders on their way to the stream at a time: in a mesh of hundreds of nodes each has hundreds of kilobytes. */
+const atOnce = 64;
 
 /** Brings the work of open rounds to their runners, and takes it away again. */
 export class Dispatcher {
@@ -63,17 +66,19 @@ export class Dispatcher {
     this.#sent.set(key, spec);
     const { taskRef, number } = spec;
     const attempt = `${this.#epoch}-${Math.floor(nowMs / republishMs)}`;
-    const sent = await Promise.allSettled(
-      spec.runners
-        .filter(({ runner, notReady }) => notReady === undefined && !running.runs(runner, taskRef.uid, number))
-        .map(async (assigned) => {
+    const orderOf = workOrders(spec);
+    const needy = spec.runners.filter(({ runner, notReady }) => notReady === undefined && !running.runs(runner, taskRef.uid, number));
+    for (let at = 0; at < needy.length; at += atOnce) {
+      const sent = await Promise.allSettled(
+        needy.slice(at, at + atOnce).map(async (assigned) => {
           const { runner } = assigned;
-          await bus.append(messages.work, { runner, kind: taskRef.kind, taskUid: taskRef.uid, round: number }, workOrder(spec, assigned), {
+          await bus.append(messages.work, { runner, kind: taskRef.kind, taskUid: taskRef.uid, round: number }, orderOf(assigned), {
             msgId: `${taskRef.uid}:${number}:${runner}:${attempt}`,
           });
         }),
-    );
-    for (const outcome of sent) if (outcome.status === 'rejected') throw outcome.reason;
+      );
+      for (const outcome of sent) if (outcome.status === 'rejected') throw outcome.reason;
+    }
     if (!first) return;
     const lateMs = Date.now() - startMs;
     onSent?.(Math.max(0, lateMs) / 1000);

@@ -3,7 +3,7 @@ import { roundSpecSchema, workOrderSchema, type RoundSpec } from '@roundsman/api
 import type { Task } from './caches.ts';
 import type { Carrier, Expected } from './carrier.ts';
 import type { PlannedRound } from './plan.ts';
-import { roundObject, workOrder } from './round-object.ts';
+import { roundObject, workOrders } from './round-object.ts';
 
 const target = { ipv4: true, ipv6: false, endpoint: true, multusInterface: false, clusterIP: false, nodePort: false, loadBalancer: false, ingress: false };
 const taskOf = (asked: object): Task => ({
@@ -43,7 +43,7 @@ describe('a Round and its work', () => {
 
   it('is whole: its work needs nothing else', () => {
     const { spec } = roundObject(taskOf({}), planned, carrier(runners));
-    const order = workOrder(spec, spec.runners[1] as RoundSpec['runners'][number]);
+    const order = workOrders(spec)(spec.runners[1] as RoundSpec['runners'][number]);
     expect(workOrderSchema.parse(order)).toEqual(order);
     expect(order).toMatchObject({ runner: 'b', round: 4, roundStart: '1970-01-01T00:00:01.000Z', deadline: '1970-01-01T00:01:01.000Z', request: { durationMs: 3000, qps: 5, timeoutMs: 400 }, expect: { successRate: 0.9, meanAccessDelayInMs: 100 }, needsMaterials: false });
     expect(order.expect).not.toHaveProperty('statusCode');
@@ -75,7 +75,7 @@ describe('a Round and its work', () => {
     const asked = taskOf({ ipv6: true, clusterIP: true, nodePort: true, loadBalancer: true, ingress: true });
     const { spec } = roundObject(asked, planned, carrier(many, { paths: { ...paths, services: [...paths.services, { ...paths.services[0]!, family: 'v6' }], nodes } }));
     expect(JSON.stringify(spec).length).toBeLessThan(200_000);
-    const order = workOrder(spec, spec.runners[0]!);
+    const order = workOrders(spec)(spec.runners[0]!);
     expect(order.targets).toHaveLength(2 * 500 + 2 + 2 * 500);
     expect(JSON.stringify(order).length).toBeLessThan(1_000_000);
   });

@@ -60,25 +60,28 @@ export function roundObject(task: Task, planned: PlannedRound, carrier: Carrier)
 
 export const cancelAsked = (task: Task): string => task.metadata.annotations?.[taskAnnotations.cancel] ?? '';
 
-/** One runner's part of a round. The same for every attempt. */
-export function workOrder(spec: RoundSpec, { runner, node }: Pick<RoundSpec['runners'][number], 'runner' | 'node'>): WorkOrder {
+/** Each runner's part of a round. The same for every attempt. */
+export function workOrders(spec: RoundSpec): (runner: Pick<RoundSpec['runners'][number], 'runner' | 'node'>) => WorkOrder {
   const { taskRef, number, startTime, deadline } = spec;
   const { request, expect } = spec.taskSpec as unknown as { request: Task['spec']['request']; expect: Record<string, unknown> };
-  const targets = [...targetsOf(spec, runner)];
-  return {
-    runner,
-    node,
-    kind: taskRef.kind,
-    namespace: taskRef.namespace,
-    task: taskRef.name,
-    taskUid: taskRef.uid,
-    round: number,
-    roundStart: startTime,
-    deadline,
-    request: { durationMs: request.durationInSecond * 1000, qps: request.qps, timeoutMs: request.perRequestTimeoutInMS },
-    expect: conditionOf(taskRef.kind, expect),
-    targets,
-    needsMaterials: targets.some((target) => target.hasTls || (target.probe === 'http' && target.hasBody)),
+  const targetsFor = targetsOf(spec);
+  return ({ runner, node }) => {
+    const targets = [...targetsFor(runner)];
+    return {
+      runner,
+      node,
+      kind: taskRef.kind,
+      namespace: taskRef.namespace,
+      task: taskRef.name,
+      taskUid: taskRef.uid,
+      round: number,
+      roundStart: startTime,
+      deadline,
+      request: { durationMs: request.durationInSecond * 1000, qps: request.qps, timeoutMs: request.perRequestTimeoutInMS },
+      expect: conditionOf(taskRef.kind, expect),
+      targets,
+      needsMaterials: targets.some((target) => target.hasTls || (target.probe === 'http' && target.hasBody)),
+    };
   };
 }
 

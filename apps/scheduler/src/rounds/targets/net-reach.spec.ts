@@ -102,7 +102,7 @@ describe('the ways to the runners', () => {
   it('what processes cannot have is told once, by its cause', () => {
     const facts = factsOf({ runners: dual, taskSpec: { target: asking('endpoint', 'clusterIP', 'ingress', 'ipv4', 'ipv6'), agentSpec: {} } });
     expect(notTestedOf(facts, { workloads: false }, {}).map((text) => text.split(': ')[0])).toEqual(['spec.target.clusterIP', 'spec.target.ingress', 'spec.agentSpec', 'spec.target.endpoint over IPv6']);
-    expect(targetsOf(facts, 'a').map(({ id }) => id)).toEqual(['endpoint/v4/node-1', 'endpoint/v4/node-2', 'endpoint/v6/node-1']);
+    expect(targetsOf(facts)('a').map(({ id }) => id)).toEqual(['endpoint/v4/node-1', 'endpoint/v4/node-2', 'endpoint/v6/node-1']);
   });
 
   it('names five of many and counts the rest', () => {

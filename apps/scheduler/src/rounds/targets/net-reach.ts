@@ -28,20 +28,22 @@ export function netReach(facts: Facts, { target }: NetReachSpec, reasons: Reason
 /** Every runner by its own address, oneself too. */
 function endpoint(facts: Facts, family: Family): Way {
   const peers = peersOf(facts.runners);
+  const idOf = endpointIds(peers, family);
   return overPeers(peers, `${familyNames[family]} address`, (peer, port) => {
     const address = peer.addresses?.find((one) => familyOf(one) === family);
-    return address === undefined ? [] : [httpTarget(facts, { id: endpointId(peer, peers, family), layer: 'endpoint', node: peer.node, family }, address, port)];
+    return address === undefined ? [] : [httpTarget(facts, { id: targetId(idOf(peer)), layer: 'endpoint', node: peer.node, family }, address, port)];
   });
 }
 
 /** Every runner by its interfaces besides the first. */
 function multusInterface(facts: Facts, family: Family): Way {
   const peers = peersOf(facts.runners);
+  const idOf = endpointIds(peers, family);
   return overPeers(peers, `further interface with an ${familyNames[family]} address`, (peer, port) => {
     const here = (peer.interfaces ?? []).filter((one) => one.family === family).sort((a, b) => compare(a.name, b.name) || compare(a.address, b.address));
     return here.map(({ name, address }) => {
       const alone = here.filter((one) => one.name === name).length === 1;
-      const id = targetId(`${endpointId(peer, peers, family)}@${name}${alone ? '' : `/${address}`}`);
+      const id = targetId(`${idOf(peer)}@${name}${alone ? '' : `/${address}`}`);
       return httpTarget(facts, { id, layer: 'endpoint', node: peer.node, interface: name, family }, address, port);
     });
   });
@@ -107,9 +109,10 @@ function httpTarget(facts: Facts, target: Pick<HttpTarget, 'id' | 'layer' | 'nod
 const query = ({ taskRef, number }: Facts): string => `?task=${taskRef.namespace}.${taskRef.name}.${number}`;
 
 /** `endpoint/v4/node-2`; where several runners share the node, with the runner. */
-function endpointId({ runner, node }: Peer, peers: readonly Peer[], family: Family): string {
-  const shared = peers.some((other) => other.node === node && other.runner !== runner);
-  return targetId(`endpoint/${family}/${node}${shared ? `/${runner}` : ''}`);
+function endpointIds(peers: readonly Peer[], family: Family): (peer: Peer) => string {
+  const onNode = new Map<string, number>();
+  for (const { node } of peers) onNode.set(node, (onNode.get(node) ?? 0) + 1);
+  return ({ runner, node }) => `endpoint/${family}/${node}${(onNode.get(node) ?? 0) > 1 ? `/${runner}` : ''}`;
 }
 
 /** `loadBalancer/v4`; where there are several addresses, with the address. */

@@ -17,7 +17,7 @@ describe('target of an AppHttpHealthy', () => {
 
   it('takes header, method and protocol from the task; values keep their colons', () => {
     const asked = http({ host: 'shop.example.com/x', method: 'POST', http2: true, header: ['Authorization: Bearer a:b:c', 'X-Empty:'], bodyConfigmapName: 'b', tlsSecretName: 's' });
-    expect(targetsOf(asked, 'a')).toEqual([
+    expect(targetsOf(asked)('a')).toEqual([
       {
         id: 'url', layer: 'url', probe: 'http', url: 'http://shop.example.com/x', method: 'POST', http2: true, hasBody: true, hasTls: true,
         headers: [['Authorization', 'Bearer a:b:c'], ['X-Empty', '']],
@@ -27,7 +27,7 @@ describe('target of an AppHttpHealthy', () => {
   });
 
   it('leads the built-in name to the next ready runner by name', () => {
-    const connect = (host: string, self: string) => (targetsOf(http({ host }), self)[0] as { connect?: unknown }).connect;
+    const connect = (host: string, self: string) => (targetsOf(http({ host }))(self)[0] as { connect?: unknown }).connect;
     expect(connect('http://echo.roundsman-system.svc/?delay=1', 'a')).toEqual({ host: '10.0.0.2', port: 18080 });
     expect(connect('https://echo.roundsman-system.svc', 'b')).toEqual({ host: '10.0.0.1', port: 18443 });
     expect(connect('https://echo.roundsman-system.svc:80', 'a')).toEqual({ host: '10.0.0.2', port: 18080 });
@@ -39,7 +39,7 @@ describe('target of an AppHttpHealthy', () => {
 
 describe('targets of a NetDNS', () => {
   const asking = (target: object, request: object = {}, more?: Partial<RoundFacts>) => facts('NetDNS', { target, request: { domain: 'example.com', protocol: 'udp', ...request } }, more);
-  const one = (targetUser: object, request?: object) => targetsOf(asking({ targetUser }, request), 'a')[0];
+  const one = (targetUser: object, request?: object) => targetsOf(asking({ targetUser }, request))('a')[0];
 
   it('ask for A at IPv4, AAAA at IPv6, or for the type given', () => {
     expect(one({ server: '10.0.0.10', port: 53 })).toMatchObject({ id: 'dns/udp/10.0.0.10:53/A/example.com', family: 'v4', recordType: 'A', server: '10.0.0.10', port: 53 });
@@ -55,9 +55,9 @@ describe('targets of a NetDNS', () => {
   it('are all servers that were found, in the families asked for; what is lacking is told with the reason', () => {
     const dnsServers = [{ service: 'kube-system/b', address: '10.96.0.11', port: 53 }, { service: 'kube-system/kube-dns', address: '10.96.0.10', port: 53 }, { service: 'kube-system/again', address: '10.96.0.10', port: 53 }];
     const both = asking({ targetDns: { testIPv4: true, testIPv6: true } }, {}, { dnsServers });
-    expect(targetsOf(both, 'a').map(({ id, family }) => [id, family])).toEqual([['dns/udp/10.96.0.10:53/A/example.com', 'v4'], ['dns/udp/10.96.0.11:53/A/example.com', 'v4']]);
+    expect(targetsOf(both)('a').map(({ id, family }) => [id, family])).toEqual([['dns/udp/10.96.0.10:53/A/example.com', 'v4'], ['dns/udp/10.96.0.11:53/A/example.com', 'v4']]);
     expect(notTestedOf(both, able, { dnsServers: 'Service kube-system/kube-dns has no IPv6 address' })).toEqual(['spec.target.targetDns over IPv6: no DNS server with such an address: Service kube-system/kube-dns has no IPv6 address']);
-    expect(targetsOf(asking({ targetDns: { testIPv4: false, testIPv6: true } }, {}, { dnsServers: [...dnsServers, { service: 's', address: 'fd00::a', port: 5353 }] }), 'a').map(({ id }) => id)).toEqual(['dns/udp/[fd00::a]:5353/AAAA/example.com']);
+    expect(targetsOf(asking({ targetDns: { testIPv4: false, testIPv6: true } }, {}, { dnsServers: [...dnsServers, { service: 's', address: 'fd00::a', port: 5353 }] }))('a').map(({ id }) => id)).toEqual(['dns/udp/[fd00::a]:5353/AAAA/example.com']);
     expect(notTestedOf(asking({ targetDns: { testIPv4: true, testIPv6: false } }), able, {})).toEqual(['spec.target.targetDns over IPv4: no DNS server with such an address']);
   });
 

@@ -1,29 +1,33 @@
 import { targetUrl, unsupportedParts, type AppHttpHealthySpec, type Capabilities, type NetDnsSpec, type NetReachSpec, type ProbeTarget, type RoundSpec } from '@roundsman/api';
 import { appHttp } from './app-http.ts';
 import { echoPeer, isEchoName } from './echo.ts';
-import { peersOf, type Coverage, type Reasons, type RoundFacts } from './facts.ts';
+import { peersOf, type Coverage, type Peer, type Reasons, type RoundFacts } from './facts.ts';
 import type { Family } from './family.ts';
 import { netDns } from './net-dns.ts';
 import { netReach } from './net-reach.ts';
 
-/** What one runner has to probe. The same for every attempt, whoever computes it: from the Round alone. */
-export const targetsOf = (facts: RoundFacts, self: string): readonly ProbeTarget[] => coverageOf(facts, self, {}).targets;
+/** What each runner has to probe, by its name. The same for every attempt, whoever computes it: from the Round alone. */
+export const targetsOf = (facts: RoundFacts): ((self: string) => readonly ProbeTarget[]) => coverageOf(facts, {}).targetsOf;
 
 /** What the task asks for and cannot be tested in this round, in words for the report. */
 export function notTestedOf(facts: RoundFacts, capabilities: Capabilities, reasons: Reasons): string[] {
   const { taskRef, taskSpec } = facts;
   const impossible = unsupportedParts(taskRef.kind, taskSpec, capabilities);
   // Told once and by its cause, not for every family.
-  const { gaps } = coverageOf({ ...facts, taskSpec: without(taskSpec, impossible.map(({ field }) => field)) }, '', reasons);
+  const { gaps } = coverageOf({ ...facts, taskSpec: without(taskSpec, impossible.map(({ field }) => field)) }, reasons);
   return [...impossible.map(({ field, why }) => `${field}: ${why}`), ...gaps];
 }
 
-function coverageOf(facts: RoundFacts, self: string, reasons: Reasons): Coverage {
-  const { taskRef, taskSpec } = facts;
-  if (taskRef.kind === 'NetReach') return netReach(facts, taskSpec as unknown as NetReachSpec, reasons);
-  const echo = echoPeer(self, peersOf(facts.runners));
-  if (taskRef.kind === 'AppHttpHealthy') return { targets: [appHttp(taskSpec as unknown as AppHttpHealthySpec, echo)], gaps: [] };
-  return netDns(taskSpec as unknown as NetDnsSpec, facts.dnsServers ?? [], echo, reasons);
+/** What is the same for all runners is computed once: they may be hundreds, with hundreds of targets each. */
+function coverageOf({ taskRef, number, taskSpec, runners, paths, dnsServers }: RoundFacts, reasons: Reasons): { targetsOf: (self: string) => readonly ProbeTarget[]; gaps: readonly string[] } {
+  if (taskRef.kind === 'NetReach') {
+    const { targets, gaps } = netReach({ taskRef, number, runners, paths }, taskSpec as unknown as NetReachSpec, reasons);
+    return { targetsOf: () => targets, gaps };
+  }
+  const peers = peersOf(runners);
+  if (taskRef.kind === 'AppHttpHealthy') return { targetsOf: (self) => [appHttp(taskSpec as unknown as AppHttpHealthySpec, echoPeer(self, peers))], gaps: [] };
+  const dns = (echo: Peer | undefined): Coverage => netDns(taskSpec as unknown as NetDnsSpec, dnsServers ?? [], echo, reasons);
+  return { targetsOf: (self) => dns(echoPeer(self, peers)).targets, gaps: dns(undefined).gaps };
 }
 
 /** The spec without these members of its target. */
