@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { viewOf } from '@roundsman/api';
+import { ApiError, viewOf } from '@roundsman/api';
 import { create, refusal, request, World } from '../testing/world.ts';
 import { admit } from './admit.ts';
 import type { Admitted, WriteRequest } from './outcome.ts';
@@ -95,6 +95,35 @@ describe('agentSpec', () => {
     expect(causes(() => update('plain', {}))).toEqual(refused);
     expect(update('plain', undefined).type).toBeUndefined();
   });
+});
+
+it('any JSON in agentSpec is admitted or refused with an ApiError', () => {
+  const map = fc.dictionary(fc.oneof(fc.constantFrom('cpu', 'memory', 'hugepages-2Mi', 'a.b/c', '__proto__'), fc.string()), fc.oneof(fc.constantFrom('1', '-1', '1e99', '5Gi', ''), fc.jsonValue()));
+  const term = fc.record({ key: fc.string(), operator: fc.constantFrom('In', 'Gt', 'Exists'), values: fc.array(fc.string(), { maxLength: 2 }) }, { requiredKeys: [] });
+  const affinity = fc.record({ nodeAffinity: fc.record({ requiredDuringSchedulingIgnoredDuringExecution: fc.record({ nodeSelectorTerms: fc.array(fc.record({ matchExpressions: fc.array(term, { maxLength: 2 }) }), { maxLength: 2 }) }) }) });
+  const agentSpec = fc.record(
+    {
+      kind: fc.oneof(fc.constantFrom('DaemonSet', 'Deployment'), fc.jsonValue()),
+      deploymentReplicas: fc.oneof(fc.integer(), fc.jsonValue()),
+      annotation: fc.oneof(map, fc.jsonValue()),
+      affinity: fc.oneof(affinity, fc.jsonValue()),
+      env: fc.oneof(fc.array(fc.record({ name: fc.string(), value: fc.string(), valueFrom: fc.jsonValue() }, { requiredKeys: [] })), fc.jsonValue()),
+      resources: fc.oneof(fc.record({ limits: map, requests: map }, { requiredKeys: [] }), fc.jsonValue()),
+      terminationGracePeriodMinutes: fc.oneof(fc.integer(), fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  );
+  const world = new SmallCluster();
+  fc.assert(
+    fc.property(fc.oneof(agentSpec, fc.jsonValue()), (any) => {
+      try {
+        create('NetReach', { agentSpec: any, target: all }, {}, world);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+      }
+    }),
+    { numRuns: 1500 },
+  );
 });
 
 describe('what a cluster has', () => {

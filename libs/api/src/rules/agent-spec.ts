@@ -5,7 +5,7 @@ import { agentSpecSchema, completeTask, type AgentSpec } from '../kinds/agent-sp
 import type { ResourceRequirements } from '../kinds/pod/resources.ts';
 import { compareQuantities } from '../quantity.ts';
 import { duplicate, forbiddenField, invalidValue, type Findings } from './causes.ts';
-import { storedNodes, type Stored } from './cluster.ts';
+import { runsContainers, storedNodes, type Stored } from './cluster.ts';
 import { annotationCauses } from './metadata.ts';
 import { environmentCauses } from './pod/environment.ts';
 import { affinityCauses } from './pod/placement.ts';
@@ -53,7 +53,7 @@ function madeOf(task: KubeObject): unknown {
 
 /** What every runner requests must be what a node has; where no nodes are known the workload tells. */
 function roomCauses({ limits = {}, requests = {} }: ResourceRequirements, stored: Stored): Cause[] {
-  const nodes = storedNodes(stored).flatMap(({ status }) => (status?.allocatable === undefined ? [] : [status.allocatable]));
+  const nodes = storedNodes(stored).filter(runsContainers).flatMap(({ status }) => (status?.allocatable === undefined ? [] : [status.allocatable]));
   if (nodes.length === 0) return [];
   const wanted = { ...limits, ...requests };
   const has = (node: Record<string, string>, name: string): boolean => compareQuantities(node[name] ?? '0', wanted[name]!) >= 0;

@@ -25,7 +25,7 @@ export function knownCapabilities(stored: Stored): Capabilities {
   return { workloads: nodes.length === 0 || nodes.some(runsContainers) };
 }
 
-const runsContainers = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'ContainersRunnable')?.status !== 'False';
+export const runsContainers = ({ status }: Node): boolean => status?.conditions?.find(({ type }) => type === 'ContainersRunnable')?.status !== 'False';
 
 /** Addresses of the small cluster; undefined without one. */
 export function storedNetwork(stored: Stored): ClusterNetwork | undefined {

@@ -85,6 +85,7 @@ describe('manifests written for kdoctor', () => {
 });
 
 describe('fields of our own', () => {
+  const resource = { runtimeName: 'netdns-x-0123456789', runtimeType: 'Deployment', runtimeStatus: 'created', serviceNameV4: 'netdns-x-0123456789-v4' };
   const ours = stored({
     apiVersion: 'roundsman.io/v1', kind: 'NetDNS', metadata: { name: 'x' },
     spec: {
@@ -92,14 +93,14 @@ describe('fields of our own', () => {
       expect: { successRate: 1, rcode: 'NXDOMAIN', answers: ['x'] }, target: { targetUser: { server: '1.1.1.1', port: 53 }, tlsSecretName: 's' },
     },
     status: {
-      observedGeneration: 1, doneRound: 2, lastRoundStatus: 'canceled', nextRoundTime: 't', conditions: [],
+      observedGeneration: 1, doneRound: 2, lastRoundStatus: 'canceled', nextRoundTime: 't', conditions: [], resource, dnsServers: [{ service: 'kube-system/kube-dns', address: '10.96.0.10', port: 53 }],
       history: [{ roundNumber: 2, status: 'canceled', startTimeStamp: 's', deadLineTimeStamp: 'd', succeedAgentNodeList: [], failedAgentNodeList: [], notReportAgentNodeList: [] }],
     },
   });
   it('are not shown', () => {
     const { spec, status } = dns.toView(ours) as KubeObject<Record<string, object>, object>;
     expect(spec).toEqual({ schedule: { roundNumber: -1 }, request: { qps: 1, domain: 'a.b', protocol: 'tcp' }, expect: { successRate: 1 }, target: { targetUser: { server: '1.1.1.1', port: 53 } } });
-    expect(status).toEqual({ doneRound: 2, lastRoundStatus: 'fail', history: [expect.objectContaining({ roundNumber: 2, status: 'fail' })] });
+    expect(status).toEqual({ doneRound: 2, lastRoundStatus: 'fail', resource, history: [expect.objectContaining({ roundNumber: 2, status: 'fail' })] });
   });
   it('are kept when the object is written through the view', () => {
     const shown = dns.toView(ours) as unknown as Record<string, Record<string, object>>;
