@@ -11,7 +11,7 @@ describe('a runner and the echo target of another', () => {
   let target: Runner;
   let http: string;
   beforeAll(async () => {
-    rig = await Rig.start('runner-1', 'runner-2');
+    rig = await Rig.start('runner-1', 'runner-2', 'runner-3');
     [prober, target] = await Promise.all([rig.runner('runner-1'), rig.runner('runner-2')]);
     http = `http://127.0.0.1:${target.echo.ports.http}/`;
   });
@@ -89,6 +89,27 @@ describe('a runner and the echo target of another', () => {
     await rig.send(order);
     await eventually(() => prober.rounds.counts.answeredFromSpool === before + 1);
     expect(counted('once')?.total).toBe(20);
+  });
+
+  it('keeps a result that is in Postgres for a while, over a restart, and sends it again when it is not there any more', async () => {
+    const dataDir = await rig.folder();
+    const settings = { keepCommittedSeconds: '4' };
+    const first = await rig.runner('runner-3', { dataDir, settings });
+    const orders = ['stays', 'lost'].map((task) => httpOrder('runner-3', task, http, { qps: 10 }));
+    await Promise.all(orders.map((order) => rig.send(order)));
+    const committed = (runner: Runner) => runner.spool.entries().filter(({ committedAt }) => committedAt !== undefined).length;
+    await eventually(() => committed(first) === 2, { within: 10_000 });
+    await first.stop();
+    // Postgres failed over to a standby that had not heard of it yet.
+    rig.committed.delete('uid-lost_1');
+    const second = await rig.runner('runner-3', { dataDir, settings });
+    expect([second.spool.pending, committed(second)]).toEqual([0, 2]);
+    const received = (task: string): number => rig.results.filter((result) => result.task === task).length;
+    await eventually(() => received('lost') === 2, { within: 15_000 });
+    expect(second.sender.recalledRounds).toBe(1);
+    await eventually(() => second.spool.size === 0, { within: 15_000 });
+    expect([received('stays'), received('lost')]).toEqual([1, 2]);
+    await second.stop();
   });
 
   it('stops a canceled round within 2 s and reports what it measured', async () => {

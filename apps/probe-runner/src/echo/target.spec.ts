@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { createSocket } from 'node:dgram';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
@@ -7,7 +8,10 @@ import { connect as tlsConnect } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';
 import dnsPacket, { type DecodedPacket, type RecordType } from 'dns-packet';
+import { everyAddress, ownAddresses } from './addresses.ts';
+import { echoCertificate } from './certificate.ts';
 import { EchoTarget } from './target.ts';
 
 describe('the echo target', () => {
@@ -212,6 +216,54 @@ describe('the echo target', () => {
     }
     socket.close();
     expect(echo.counters.get('udp-t')).toMatchObject({ total: 1, udp: 1 });
+  });
+
+  it('says whether all of it listens, uncounted', async () => {
+    const health = async () => [(await fetch(`${base}/healthz`)).status, await (await fetch(`${base}/healthz`)).text()];
+    const before = JSON.stringify(echo.counters.list());
+    expect(await health()).toEqual([200, 'ok\n']);
+    echo.problem = 'the runner is stopping';
+    expect(await health()).toEqual([503, 'the runner is stopping\n']);
+    echo.problem = undefined;
+    expect(JSON.stringify(echo.counters.list())).toBe(before);
+  });
+
+  it('listening on every address answers a datagram from the address that was asked', async () => {
+    const every = new EchoTarget({ addresses: everyAddress(), folder: await mkdtemp(join(folder, 'every-')), serverName: 'x', names: [] });
+    await every.start();
+    for (const host of ['127.0.0.1', ...ownAddresses().filter(({ family }) => family === 'v4').slice(0, 1).map(({ address }) => address)]) {
+      // Of its replies a connected socket gets those only that come from where it is connected to.
+      const socket = createSocket('udp4');
+      await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+      await new Promise<void>((resolve) => socket.connect(every.ports.udp, host, resolve));
+      const reply = new Promise<string>((resolve) => socket.once('message', (data) => resolve(data.toString())));
+      socket.send(`to ${host}`);
+      expect(await reply).toBe(`to ${host}`);
+      socket.close();
+    }
+    expect(every.addresses.map(({ address }) => address)).not.toContain('0.0.0.0');
+    await every.stop();
+  });
+
+  it('lets in by HTTPS only whom its clients’ authority has signed, with a certificate that it was given', async () => {
+    const authority = await echoCertificate(await mkdtemp(join(folder, 'ca-')), ['localhost']);
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+    const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=client', signingAlgorithm: algorithm, keys });
+    const client = { cert: certificate.toString('pem'), key: PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY') };
+    const strict = new EchoTarget({ addresses: ['127.0.0.1'], folder: await mkdtemp(join(folder, 'strict-')), serverName: 'x', names: [], certificate: authority, clientCa: client.cert });
+    await strict.start();
+    expect(await strict.ca()).toBe(authority.ca);
+    const get = (own: object): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        httpsRequest({ host: '127.0.0.1', servername: 'localhost', port: strict.ports.https, ca: authority.ca, agent: false, ...own }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        }).on('error', reject).end();
+      });
+    await expect(get({})).rejects.toThrow();
+    expect(await get(client)).toBe(200);
+    await strict.stop();
   });
 
   it('keeps ports, CA and certificate over a restart; a new name gets a new certificate of the same CA', async () => {

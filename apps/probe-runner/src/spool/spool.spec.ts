@@ -56,6 +56,22 @@ describe('what a runner keeps on disk', () => {
     expect((await opened()).entries().filter((entry) => entry.marker)).toHaveLength(2);
   });
 
+  it('marks what is in Postgres, over a restart, and gives that up first when it is full', async () => {
+    const one = Buffer.byteLength(JSON.stringify(result(1, 10)[0]));
+    const spool = await opened(3.5 * one);
+    for (const round of [1, 2, 3]) await spool.put(result(round, 10));
+    await spool.mark('u-1_2', 1_700_000_000_000);
+    const again = await opened(3.5 * one);
+    expect(again.entries().map(({ key, committedAt }) => [key, committedAt])).toEqual([['u-1_1', undefined], ['u-1_2', 1_700_000_000_000], ['u-1_3', undefined]]);
+    expect([again.size, again.pending]).toEqual([3, 2]);
+    expect(await again.read('u-1_2')).toEqual(result(2, 10));
+    await again.put(result(4, 10));
+    expect([again.dropped, again.entries().map(({ key, marker }) => [key, marker])]).toEqual([0, [['u-1_1', false], ['u-1_3', false], ['u-1_4', false]]]);
+    await again.mark('u-1_1', 1);
+    await again.mark('u-1_1', undefined);
+    expect((await opened()).pending).toBe(3);
+  });
+
   it('puts a marker in place of a result larger than itself, and bounds markers too', async () => {
     const spool = await opened(4_096);
     expect(await spool.put(result(1, 50))).toMatchObject({ marker: true });

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LiveSample, Materials, RoundResult, WorkOrder } from '@roundsman/api';
-import { endpoint, ensureRunnerConsumer, ensureStreams, messages, runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
+import { answerLogins, endpoint, ensureRunnerConsumer, ensureStreams, messages, runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
 import { eventually, startNats, type TestNats } from '@roundsman/testkit';
 import { runnerConfigSchema } from '../config.ts';
 import { runnerEntry, runnerNodeFlags } from '../index.ts';
@@ -11,7 +11,7 @@ import type { RunnerLog } from '../log.ts';
 import { keyOf } from '../round/key.ts';
 import { Runner } from '../runner.ts';
 
-export type Beat = { runner: string; instance: string; ready: boolean; ports: Record<string, number>; running: { taskUid: string; round: number }[] };
+export type Beat = { runner: string; pod?: string | undefined; addresses: { family: string; address: string }[]; instance: string; ready: boolean; ports: Record<string, number>; running: { taskUid: string; round: number }[] };
 
 /** A runner's whole world on a real NATS with the product's permissions: who sends work, who takes results, who listens. */
 export class Rig {
@@ -31,13 +31,15 @@ export class Rig {
   private constructor(
     readonly nats: TestNats,
     readonly scheduler: Bus,
+    readonly controllers: Bus,
   ) {}
 
   static async start(...runners: string[]): Promise<Rig> {
     const identities = [...(['scheduler', 'reporter', 'controllers', 'gateway'] as const).map(serviceIdentity), ...runners.map((name) => runnerIdentity(name, nodeOf(name)))];
-    const nats = await startNats({ identities });
+    const nats = await startNats({ identities, issuer: true });
     const scheduler = await nats.connect('scheduler');
-    const rig = new Rig(nats, scheduler);
+    const controllers = await nats.connect('controllers');
+    const rig = new Rig(nats, scheduler, controllers);
     await ensureStreams(scheduler);
     for (const name of runners) await ensureRunnerConsumer(scheduler, name);
     await scheduler.serve({ name: 'scheduler', version: '1.0.0', description: 'test' }, [endpoint(messages.materials, ({ taskUid }) => rig.materials(taskUid))]);
@@ -57,7 +59,6 @@ export class Rig {
     });
     const gateway = await nats.connect('gateway');
     await gateway.subscribe(messages.live, {}, ({ payload }) => void rig.live.push(payload));
-    const controllers = await nats.connect('controllers');
     await controllers.subscribe(messages.runnerBeat, {}, ({ payload }) => void rig.beats.push(payload));
     return rig;
   }
@@ -115,6 +116,18 @@ export class Rig {
     return { child, beat, log: () => log };
   }
 
+  /** What a runner in a pod has in its environment; with a token instead of an nkey. */
+  async podEnv(more: Record<string, string> = {}): Promise<Record<string, string>> {
+    const tokenFile = join(await this.folder(), 'token');
+    await writeFile(tokenFile, `${token}\n`);
+    return { ROUNDSMAN_NATS_SEED_FILE: '', ROUNDSMAN_NATS_TOKEN_FILE: tokenFile, ROUNDSMAN_RUNNER_ON_STOP: 'report', ROUNDSMAN_BIND_ADDRESSES: 'any', ...more };
+  }
+
+  /** From now on runners are let in by the token. */
+  async answerLogins(): Promise<void> {
+    await answerLogins(this.controllers, { issuerSeed: this.nats.issuerSeed }, ({ user, password }) => (password === token ? { identity: runnerIdentity(user, nodeOf(user)) } : { refused: 'the token is of no runtime' }));
+  }
+
   async send(order: WorkOrder): Promise<{ duplicate: boolean }> {
     const { runner, kind, taskUid, round } = order;
     return this.scheduler.append(messages.work, { runner, kind, taskUid, round }, order, { msgId: `${taskUid}:${round}:${runner}:${Math.random()}` });
@@ -131,6 +144,8 @@ export class Rig {
     await Promise.all(this.#folders.map((folder) => rm(folder, { recursive: true, force: true })));
   }
 }
+
+const token = 'of-the-runtime';
 
 export const nodeOf = (runner: string): string => runner.replace('runner', 'node');
 
