@@ -4,7 +4,7 @@ import { forwardingLayers, type Below, type ForwardingLayer } from './below.ts';
 import { causeOf, impairment, topStatus } from './cause.ts';
 import { draftOf, type Draft, type Words } from './draft.ts';
 import { limited } from './mesh.ts';
-import { bySource, combine, type Observation } from './observation.ts';
+import { bySource, combine, deadAmong, type Observation } from './observation.ts';
 
 /** Causes that tell more than where it fails. */
 const telling = new Set<FindingCode | undefined>(['name-unresolved', 'tls-failed', 'target-forbidden', 'wrong-status']);
@@ -13,7 +13,9 @@ const gatewayTrouble = new Set(['502', '503', '504']);
 
 /** A layer that has one address for all nodes: the Service's cluster address, its load balancer, the ingress. Of one family. */
 export function judgeAddress(layer: Exclude<ForwardingLayer, 'nodePort'>, observations: readonly Observation[], below: Below): Draft[] {
-  const witnesses = below.trusted(observations, layer);
+  const trusted = below.trusted(observations, layer);
+  const dead = deadAmong(trusted);
+  const witnesses = trusted.filter(({ result }) => !dead.has(result.target));
   const nodes = [...bySource(witnesses)].sort(([a], [b]) => compareNames(a, b)).map(([node, all]) => ({ node, all, health: combine(all) }));
   if (layer === 'clusterIP') for (const { node, health } of nodes) below.service.set(node, health);
   const down = nodes.filter(({ health }) => health === 'down');
@@ -24,6 +26,11 @@ export function judgeAddress(layer: Exclude<ForwardingLayer, 'nodePort'>, observ
     drafts.push(made);
     return made;
   };
+  for (const [target, seen] of dead) {
+    const code = codeOf(layer, seen);
+    const subject = `target ${target.replace(`/${family ?? ''}`, '')}`;
+    add({ code, severity: 'critical', subject, seen, say: ({ over, why }) => `Of the addresses of ${forwardingLayers[layer]}, ${target.slice(target.lastIndexOf('/') + 1)} does not answer from any node${over}, others do${why}.` });
+  }
   if (down.length > 0 && down.length === nodes.length) {
     const seen = down.flatMap(({ all }) => all);
     const whole = wholeOf(layer, seen, below);

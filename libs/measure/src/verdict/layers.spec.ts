@@ -148,6 +148,20 @@ describe('verdict over layers', () => {
     expect(codes(three, ({ layer, from, to }) => ((layer === 'endpoint' && to === 'node-1' && from !== to) || (layer === 'nodePort' && to === 'node-2') ? timedOut : undefined))).toEqual(['node-unreachable', 'node-port-forwarding']);
   });
 
+  it('names one address of several that a layer has', () => {
+    const runners = roundOf({ ...dual, layers: ['endpoint', 'loadBalancer'] }, () => undefined).map((runner) => ({
+      ...runner,
+      targets: runner.targets.flatMap((target) => (target.layer === 'loadBalancer' ? [{ ...target, target: `${target.target}/10.0.0.8` }, { ...target, target: `${target.target}/10.0.0.9`, ok: false, succeeded: 0, failed: 2, errors: { timeout: 2 } }] : [target])),
+    }));
+    expect(verdictOf(runners).findings).toMatchObject([{ code: 'load-balancer-down', subject: 'target loadBalancer/10.0.0.9', layer: 'loadBalancer', message: expect.stringMatching(/^Of the addresses of the load balancer, 10\.0\.0\.9 does not answer from any node over IPv4 and IPv6, others do/) }]);
+  });
+
+  it('takes a node whose runner is silent and whose node port is dead for unreachable', () => {
+    const runners = roundOf(three, ({ layer, to }) => (layer === 'nodePort' && to === 'node-3' ? timedOut : undefined)).map((runner) =>
+      runner.node === 'node-3' ? { ...runner, state: 'missing' as const, reason: 'it was not ready when the round started: NodeLost', targets: [] } : { ...runner, targets: runner.targets.filter((target) => target.target !== 'endpoint/v4/node-3') });
+    expect(verdictOf(runners).findings).toMatchObject([{ code: 'node-unreachable', subject: 'node node-3', layer: 'nodePort' }, { code: 'runner-missing', subject: 'runner runner-node-3' }]);
+  });
+
   it('names one endpoint of several on a node', () => {
     const runners = roundOf({ ...three, layers: ['endpoint'] }, () => undefined).map((runner) => ({ ...runner, targets: runner.targets.flatMap((target) => [{ ...target, target: `${target.target}/a` }, { ...target, target: `${target.target}/b` }]) }));
     const broken = runners.map((runner) => ({ ...runner, targets: runner.targets.map((target) => (target.target === 'endpoint/v4/node-2/b' ? { ...target, ok: false, succeeded: 0, failed: 2, errors: { refused: 2 } } : target)) }));

@@ -2,7 +2,7 @@ import type { RoundFinding } from '@roundsman/api';
 import { compareNames } from '../names.ts';
 import { impairment } from './cause.ts';
 import { draftOf, type Draft, type Family } from './draft.ts';
-import { combine, type Health, type Observation } from './observation.ts';
+import { combine, deadAmong, type Health, type Observation } from './observation.ts';
 
 /** What the mesh of one family says, and which nodes and paths it says it about: other layers need not say it again. */
 export interface MeshVerdict {
@@ -105,15 +105,8 @@ export function judgeMesh(observations: readonly Observation[], on: string): Mes
 type Add = (finding: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>) => unknown;
 
 /** Of several endpoints on one node, those that answer nobody while another of them does: theirs is no matter of nodes. */
-function loneEndpoints(observations: readonly Observation[]): Map<string, Observation[]> {
-  const lone = new Map<string, Observation[]>();
-  for (const onNode of Map.groupBy(observations, (o) => o.result.targetNode).values()) {
-    const endpoints = [...Map.groupBy(onNode, (o) => o.result.target)];
-    const dead = endpoints.filter(([, all]) => combine(all) === 'down');
-    if (dead.length < endpoints.length) for (const [target, all] of dead) lone.set(target, all);
-  }
-  return lone;
-}
+const loneEndpoints = (observations: readonly Observation[]): Map<string, Observation[]> =>
+  new Map([...Map.groupBy(observations, (o) => o.result.targetNode).values()].flatMap((onNode) => [...deadAmong(onNode)]));
 
 function judgeImpaired(grid: Grid, impaired: Cell[], on: string, add: Add): void {
   const explained = new Set<Cell>();

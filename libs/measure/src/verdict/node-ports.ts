@@ -13,8 +13,8 @@ interface Cell {
   health: Health;
 }
 
-/** The node ports of one family: who reaches whose. A column is that node's forwarding, a row or a cell the way to it. */
-export function judgeNodePorts(observations: readonly Observation[], below: Below): Draft[] {
+/** The node ports of one family: who reaches whose. A column is that node's forwarding, or the node where its runner is `silent` too; a row or a cell is the way to it. */
+export function judgeNodePorts(observations: readonly Observation[], below: Below, silent: ReadonlySet<string>): Draft[] {
   const drafts: Draft[] = [];
   const add = (draft: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>): Draft => {
     const made = draftOf({ layer: 'nodePort', family: below.family, ...draft });
@@ -40,10 +40,15 @@ export function judgeNodePorts(observations: readonly Observation[], below: Belo
     if (down.length < column.length && !(self?.health === 'good' && down.length === column.length - 1)) continue;
     if (remote.length < 2 && !(remote.length === 1 && self?.health === 'down')) continue;
     for (const cell of down) said.add(cell);
+    const seen = down.flatMap(({ all }) => all);
+    if (silent.has(node)) {
+      add({ code: 'node-unreachable', severity: 'critical', subject: `node ${node}`, seen, say: ({ over, why, at }) => `Node ${node} is unreachable${over}, or down: its node port (${at}) answers nobody, and its runner did not report${why}.` });
+      continue;
+    }
     const although = below.although(down.map(({ from }) => from));
     const inside = self?.health === 'good' ? 'It works on the node itself: look at the firewall and the way to its address.' : 'The forwarding of node ports there (kube-proxy or its like) is broken, or a firewall drops them.';
     add({
-      code: 'node-port-forwarding', severity: 'critical', subject: `node ${node}`, seen: down.flatMap(({ all }) => all),
+      code: 'node-port-forwarding', severity: 'critical', subject: `node ${node}`, seen,
       say: ({ over, why, at }) => `The node port of node ${node} (${at}) answers no node${over}${although}, and those of other nodes do${why}. ${inside}`,
     });
   }

@@ -33,6 +33,13 @@ export function combine(all: readonly Observation[]): Health {
   return all.every((o) => o.health === 'down') ? 'down' : 'impaired';
 }
 
+/** Of several targets, those that answer nobody while another one answers. */
+export function deadAmong(all: readonly Observation[]): Map<string, Observation[]> {
+  const targets = [...Map.groupBy(all, (o) => o.result.target)];
+  const dead = targets.filter(([, seen]) => combine(seen) === 'down');
+  return new Map(dead.length < targets.length ? dead : []);
+}
+
 /** Those of each probing node. */
 export const bySource = (all: readonly Observation[]): Map<string, Observation[]> => Map.groupBy(all, (o) => o.from);
 

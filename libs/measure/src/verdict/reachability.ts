@@ -10,9 +10,10 @@ import { judgeTarget, mergeBySource } from './targets.ts';
 
 /**
  * Infers what is broken from the lowest layer up: the endpoints' own addresses, their other interfaces, the Service, its node ports, its load
- * balancer, the ingress; then targets that are none of these. What a lower layer explains is said there and not again.
+ * balancer, the ingress; then targets that are none of these. What a lower layer explains is said there and not again. `silent`: nodes of which no
+ * runner reported.
  */
-export function judgeReachability(observations: readonly Observation[]): RoundFinding[] {
+export function judgeReachability(observations: readonly Observation[], silent: ReadonlySet<string>): RoundFinding[] {
   const endpoints = observations.filter(({ result }) => result.layer === 'endpoint' && result.targetNode !== undefined);
   const pods = endpoints.filter(({ result }) => result.interface === undefined);
   const forwarded = observations.filter(({ result }) => isForwarding(result.layer));
@@ -25,7 +26,7 @@ export function judgeReachability(observations: readonly Observation[]): RoundFi
     const below = new Below(family, meshes.get(family));
     for (const layer of Object.keys(forwardingLayers) as ForwardingLayer[]) {
       const ofLayer = seen.filter(({ result }) => result.layer === layer);
-      drafts.push(...(layer === 'nodePort' ? judgeNodePorts(ofLayer, below) : judgeAddress(layer, ofLayer, below)));
+      drafts.push(...(layer === 'nodePort' ? judgeNodePorts(ofLayer, below, silent) : judgeAddress(layer, ofLayer, below)));
     }
   }
   const testedIn = new Map([...Map.groupBy(observations, ({ result }) => result.layer)].map(([layer, seen]) => [layer, [...byFamily(seen).keys()]]));

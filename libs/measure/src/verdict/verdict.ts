@@ -15,7 +15,7 @@ export function verdictOf(runners: readonly RunnerOutcome[], notTested: readonly
   const observations = runners
     .filter((r) => r.state !== 'canceled')
     .flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result)));
-  const findings = [...judgeReachability(observations), ...judgeRunners(runners), ...judgeParts(notTested)];
+  const findings = [...judgeReachability(observations, silentNodes(runners)), ...judgeRunners(runners), ...judgeParts(notTested)];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
@@ -26,6 +26,11 @@ export function verdictOf(runners: readonly RunnerOutcome[], notTested: readonly
 /** The two ways in which a prober spoils what it measured. */
 const isTrusted = (runner: RunnerOutcome, result: TargetResult): boolean =>
   exhaustionOf(result) === undefined && (runner.starvation?.suspect !== true || holdsWhenStarved(result));
+
+function silentNodes(runners: readonly RunnerOutcome[]): Set<string> {
+  const heard = new Set(runners.filter((r) => r.state !== 'missing').map((r) => r.node));
+  return new Set(runners.map((r) => r.node).filter((node) => !heard.has(node)));
+}
 
 const rank: Record<RoundFinding['severity'], number> = { critical: 0, warning: 1, info: 2 };
 
