@@ -20,7 +20,7 @@ export function reportPage(report: ReportBody, paint: Paint, columns: number): s
     `  ${totals.succeeded} of ${totals.planned} requests succeeded (${percent(report.successRate)}), ${totals.runners.ok + totals.runners.failed} of ${totals.runners.expected} runners reported${codes(report)}`,
     // The summary has told the first one.
     ...verdict.findings.slice(1).map(({ severity, code, message }) => `  ${severity === 'info' ? paint.dim('·') : paint.warn('!')} ${code}: ${message}`),
-    ...report.missing.map(({ runner, node, reason }) => `  ${paint.bad('missing')} ${runner} on ${node}: ${reason}`),
+    ...report.missing.map(({ runner, node, reason }) => `  ${paint.bad('missing')} ${runner}${node === '' ? '' : ` on ${node}`}: ${reason}`),
   ];
   if (report.matrix) lines.push('', paint.dim('  from node (row) to node (column): successful share, median'), indent(matrixTable(report.matrix, paint)));
   const targets = report.perTarget ?? [];
@@ -61,7 +61,7 @@ function targetTable(targets: readonly TargetReport[], paint: Paint): string {
 }
 
 function plotLines(targets: readonly (TargetReport & { latency: LatencySummary })[], columns: number, paint: Paint): string[] {
-  const names = targets.map(({ node, target, targetNode }) => shortened(`${node} → ${targetNode ?? target}`, 40));
+  const names = targets.map(({ node, target, layer, interface: name, targetNode }) => shortened(`${node} → ${layer === 'endpoint' && name === undefined ? (targetNode ?? target) : target}`, 40));
   const width = Math.max(...names.map((name) => name.length));
   const axis = axisFor(targets.map(({ latency: measured }) => measured), Math.max(20, Math.min(60, columns - width - 6)));
   return [
