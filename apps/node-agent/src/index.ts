@@ -5,6 +5,7 @@ import { NodeAgent } from './node-agent.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 
 export { removeFromHosts } from './dns/machine-hosts/machine-hosts.ts';
+export { machineAddresses } from './network/addresses/machine-addresses.ts';
 export { wiringLacks } from './network/choice.ts';
 export { dockerNetworkName } from './network/docker-network.ts';
 export { routedRanges } from './network/kernel/route-table.ts';

@@ -80,20 +80,12 @@ export class GatewayClient {
   }
 }
 
-/**
- * What keeps the cluster from being ready; empty when all nodes and their runners are. `instances`, where given, are the
- * runner processes that are meant, by runner: what is stored of their predecessors does not count.
- */
-export async function clusterProblems(client: GatewayClient, nodes: readonly string[], instances?: ReadonlyMap<string, string>): Promise<string[]> {
-  const [seenNodes, runners] = await Promise.all([client.list('/api/v1/nodes'), client.list('/apis/roundsman.io/v1/runners')]);
+/** Which nodes are not ready, and why. */
+export async function nodeProblems(client: GatewayClient, nodes: readonly string[]): Promise<string[]> {
+  const seen = await client.list('/api/v1/nodes');
   return nodes.flatMap((name) => {
-    const ready = seenNodes.find(({ metadata }) => metadata.name === name)?.status?.conditions?.find(({ type }) => type === 'Ready');
-    const runner = runners.find(({ status }) => status?.['node'] === name);
-    const stale = instances !== undefined && runner !== undefined && instances.get(runner.metadata.name) !== runner.status?.['instance'];
-    return [
-      ...(ready?.status === 'True' ? [] : [`node ${name}: ${ready?.message ?? 'not seen yet'}`]),
-      ...(runner?.status?.ready === true && !stale ? [] : [`runner of ${name}: ${stale ? 'not heard yet' : (runner?.status?.reason ?? 'not seen yet')}`]),
-    ];
+    const ready = seen.find(({ metadata }) => metadata.name === name)?.status?.conditions?.find(({ type }) => type === 'Ready');
+    return ready?.status === 'True' ? [] : [`node ${name}: ${ready?.message ?? 'not seen yet'}`];
   });
 }
 
@@ -103,9 +95,14 @@ export async function readyOf(client: GatewayClient, node: string): Promise<stri
   return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 }
 
+/** What is stored of the runner that the node's agent kept as a process: rounds would wait for it. */
+export async function removeRunnerProcess(client: GatewayClient, node: string): Promise<void> {
+  await unlessMissing(client.delete(`/apis/roundsman.io/v1/runners/${runnerOf(node)}`));
+}
+
 /** Removes a node that no agent stands for any more, and its runner, which rounds would wait for. False when there was no such node. */
 export async function removeNode(client: GatewayClient, node: string): Promise<boolean> {
-  await unlessMissing(client.delete(`/apis/roundsman.io/v1/runners/${runnerOf(node)}`));
+  await removeRunnerProcess(client, node);
   return (await unlessMissing(client.delete(`/api/v1/nodes/${node}`).then(() => true))) === true;
 }
 
@@ -116,7 +113,8 @@ export async function forgetPods(client: GatewayClient, node: string): Promise<v
   }
 }
 
-async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+/** Undefined when there is no such object. */
+export async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

@@ -1,6 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
-import { agentIdentity, createCredential, ingressIdentity, loadIdentities, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential, type Identity } from '@roundsman/bus';
+import { networkInterfaces } from 'node:os';
+import { agentIdentity, createCredential, createIssuer, ingressIdentity, loadIdentities, loadSeed, renderServerConfig, runnerIdentity, saveIdentities, serviceIdentity, serviceRoles, type Credential, type Identity } from '@roundsman/bus';
 import type { Home } from './home.ts';
 import { memberIdentities } from './join/members.ts';
 import type { NatsBinary } from './nats-binary.ts';
@@ -37,19 +38,33 @@ export async function identities(home: Home, nodes: readonly string[]): Promise<
 /** Where `identities` keeps the seed of one of them. */
 export const seedFileOf = (home: Home, { name }: Identity): string => home.file('keys', `${name}.nk`);
 
+/** Where the seed of the account nkey lies by which `controllers` let runners in pods in. */
+export const issuerSeedFile = (home: Home): string => home.file('keys', 'issuer.nk');
+
+/** Public key of that account; made once and kept. */
+export async function issuerOf(home: Home): Promise<string> {
+  if (!existsSync(issuerSeedFile(home))) home.write('keys/issuer.nk', `${createIssuer().seed}\n`);
+  return (await loadSeed(issuerSeedFile(home))).publicKey;
+}
+
 /** How NATS is set up. */
 export interface NatsSettings {
   readonly home: Home;
   readonly port: number;
   readonly monitorPort: number;
   readonly identities: readonly Credential[];
-  /** Also reached from other machines, at every address of this one: by TLS. */
+  /** Also reached from other machines and from pods, at every address of this one: by TLS. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Public key of the account whose log-ins count besides those of `identities`; absent: nobody else is let in. */
+  readonly issuer?: string | undefined;
 }
 
-function writeConfig({ home, port, monitorPort, identities, tls }: NatsSettings): void {
-  const host = tls === undefined ? '127.0.0.1' : '0.0.0.0';
-  home.write('data/nats.conf', renderServerConfig({ host, port, httpPort: monitorPort, storeDir: home.file('data', 'nats'), ...(tls === undefined ? {} : { tls }), identities: [...identities, ...memberIdentities(home)] }));
+/** All addresses, of both families where the machine has both. */
+const everywhere = (): string => (Object.values(networkInterfaces()).some((list) => list?.some(({ family }) => family === 'IPv6')) ? '::' : '0.0.0.0');
+
+function writeConfig({ home, port, monitorPort, identities, tls, issuer }: NatsSettings): void {
+  const host = tls === undefined ? '127.0.0.1' : everywhere();
+  home.write('data/nats.conf', renderServerConfig({ host, port, httpPort: monitorPort, storeDir: home.file('data', 'nats'), ...(tls === undefined ? {} : { tls: { certFile: tls.certFile, keyFile: tls.keyFile } }), ...(issuer === undefined ? {} : { issuer }), identities: [...identities, ...memberIdentities(home)] }));
 }
 
 /** Starts NATS with the permissions of the identities and of those that joined; resolves when it greets a client. */

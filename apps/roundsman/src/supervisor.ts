@@ -1,31 +1,31 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { serverCertificate, type ServerCertificate } from '@roundsman/gateway';
-import { connectBus, ingressIdentity, messages, runnerIdentity } from '@roundsman/bus';
-import { ingressEntry } from '@roundsman/ingress';
-import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
-import { refuseUnknownSettings, runServices, type RunningServices, type ServiceDefinition, type ServiceRun } from '@roundsman/service';
+import { serverCertificate } from '@roundsman/gateway';
+import { connectBus, messages } from '@roundsman/bus';
+import { refuseUnknownSettings, runServices, type RunningServices } from '@roundsman/service';
 import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { dockerNotice, findDocker } from './docker.ts';
-import { clusterProblems, forgetPods, GatewayClient, removeNode } from './gateway-client.ts';
+import { forgetPods, GatewayClient, nodeProblems, removeNode, removeRunnerProcess } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
 import { KeptServer } from './kept-server.ts';
 import { logTo } from './log.ts';
-import { agentNetworkEnv, intakeNetworkEnv, networkModeFor, networkOf } from './network/home-network.ts';
+import { networkModeFor, networkOf } from './network/home-network.ts';
 import type { NetworkChoice } from './network/ranges.ts';
 import { bringNats, type NatsBinary } from './nats-binary.ts';
-import { identities, seedFileOf, startNats, type NatsServer } from './nats-server.ts';
-import { nodeNames, runnerOf } from './nodes.ts';
+import { natsCertificate, type NatsCertificate } from './nats-certificate.ts';
+import { identities, issuerOf, startNats, type NatsServer } from './nats-server.ts';
+import { nodeNames } from './nodes.ts';
 import { endPods } from './pods.ts';
 import { choosePorts } from './ports.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 import { descendants, record } from './processes.ts';
+import { carrierOf, type Carrier } from './runners/carrier.ts';
+import { runnerProblems } from './runners/ready.ts';
 import { controlPlane, loadServices, serviceNames } from './services.ts';
+import { endpointAt, runsOf } from './service-runs.ts';
 import type { Supervised } from './stay.ts';
-import { policyEnv } from './target-policy.ts';
 import { version } from './version.ts';
 
 export interface SuperviseOptions {
@@ -45,6 +45,8 @@ export interface SuperviseOptions {
 }
 
 const readyWithinMs = 60_000;
+/** Runners in pods are waited for so long: they may need another image, or a Docker that is slow. Tasks wait for them by themselves. */
+const podsWithinMs = 20_000;
 
 /**
  * Everything of one home: Postgres and NATS as children, the control plane and the node agents in this process, the runners
@@ -122,8 +124,12 @@ export class Supervisor implements Supervised {
       processes: [],
     });
 
-    const network = await this.#network(this.#options.listen);
+    const { listen } = this.#options;
     say('Starting NATS and Postgres ...');
+    const carrying = carrierOf(home, docker, process.env, say);
+    const overNetwork = listen !== undefined || 'socket' in docker;
+    const certificate = overNetwork ? await natsCertificate(home, listen, process.env['ROUNDSMAN_INTAKE_CLUSTER_DOMAIN'] || 'cluster.local') : undefined;
+    const issuer = 'socket' in docker ? await issuerOf(home) : undefined;
     const loading = loadServices([...controlPlane, 'node-agent']);
     // Awaited below; until then a failure here must not look like an unhandled one.
     loading.catch(() => undefined);
@@ -131,18 +137,22 @@ export class Supervisor implements Supervised {
     const seeds = new Map(credentials.map(({ name, seed }) => [name, seed]));
     let binary: NatsBinary | undefined;
     const [nats, postgres] = await settle([
-      this.#keep('NATS', () => startNats({ home, binary: (binary ??= bringNats(say)), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials, tls: network?.tls })).then((kept) => (this.#nats = kept).current),
+      this.#keep('NATS', () => startNats({ home, binary: (binary ??= bringNats(say)), port: ports['nats']!, monitorPort: ports['natsMonitor']!, identities: credentials, tls: certificate?.files, issuer })).then((kept) => (this.#nats = kept).current),
       this.#keep('Postgres', () => startPostgres({ home, port: ports['postgres']!, secrets })).then((kept) => (this.#postgres = kept).current),
     ]);
     this.#save({ ...this.#state!, postgres: postgres.url, grafana: postgres.grafanaUrl, postgresData: postgres.dataFolder, processes: [nats.process.recorded, postgres.process.recorded] });
 
     say('Starting the services ...');
-    const definitions = await loading;
+    const [definitions, carrier] = await Promise.all([loading, carrying]);
+    // Controllers make runtimes by the gateway as anybody would; it answers in a moment.
+    await serverCertificate({ tlsFolder: home.file('keys', 'gateway') }, ['localhost', '127.0.0.1']);
+    this.#save({ ...this.#state!, runners: carrier.kind });
+    writeAccess(home, this.#state!, token);
     // Listening before any runner starts: which processes are there now, not before.
     const instances = new Map<string, string>();
     const listener = await connectBus({ servers: nats.url, identity: 'operator', seed: seeds.get('operator')!, log: this.#log });
     await listener.subscribe(messages.runnerBeat, {}, ({ payload: { runner, instance } }) => void instances.set(runner, instance));
-    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url, listen: this.#options.listen, docker: 'socket' in docker ? docker.socket : '', network: addresses }), {
+    this.#services = await runServices(runsOf(definitions, { home, nodes, ports, natsUrl: nats.url, listen, docker: 'socket' in docker ? docker.socket : '', network: addresses, carrier, certificate }), {
       env: process.env,
       log: this.#log,
       databaseUrl: postgres.url,
@@ -158,15 +168,14 @@ export class Supervisor implements Supervised {
     say(`Waiting for ${nodes.length === 1 ? 'the node' : `${nodes.length} nodes`} and the runners ...`);
     this.#recorder = setInterval(() => this.#record(), 1_000);
     const client = new GatewayClient(this.#state!.gateway, token);
-    await this.#whenReady(client, nodes, instances).finally(() => listener.close());
+    await this.#whenReady(client, nodes, carrier, 'silent' in docker, instances).finally(() => listener.close());
     for (const node of dropped) {
       await removeNode(client, node);
       await forgetPods(client, node);
     }
     this.#record();
-    if (network !== undefined) await this.#letJoin(network, ports, nodes);
+    if (listen !== undefined && certificate !== undefined) await this.#letJoin(listen, certificate, ports, nodes);
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
-    writeAccess(home, this.#state!, token);
     // Runners come and go; what was recorded is what a later command can end.
     clearInterval(this.#recorder);
     this.#recorder = setInterval(() => this.#record(), 10_000);
@@ -197,15 +206,7 @@ export class Supervisor implements Supervised {
     await this.#nats?.current.reload();
   }
 
-  async #network(address: string | undefined): Promise<{ address: string; certificate: ServerCertificate; tls: { certFile: string; keyFile: string } } | undefined> {
-    if (address === undefined) return undefined;
-    const folder = this.#options.home.file('keys', 'join');
-    const certificate = await serverCertificate({ tlsFolder: folder }, [address]);
-    if (certificate === undefined) throw new Error(`no certificate was made in ${folder}`);
-    return { address, certificate, tls: { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') } };
-  }
-
-  async #letJoin({ address, certificate }: { address: string; certificate: ServerCertificate }, ports: Record<string, number>, ownNodes: readonly string[]): Promise<void> {
+  async #letJoin(address: string, certificate: NatsCertificate, ports: Record<string, number>, ownNodes: readonly string[]): Promise<void> {
     const { home } = this.#options;
     this.#joining = await JoinServer.start({
       home,
@@ -213,25 +214,34 @@ export class Supervisor implements Supervised {
       port: ports['join']!,
       cert: certificate.cert,
       key: certificate.key,
-      ca: certificate.ca!,
+      ca: certificate.ca,
       ownNodes,
-      reply: { cluster: home.id, nats: `nats://${natsEndpoint(address, ports)}`, denyEndpoints: [natsEndpoint(address, ports)], version },
+      reply: { cluster: home.id, nats: `nats://${endpointAt(address, ports['nats'])}`, denyEndpoints: [endpointAt(address, ports['nats'])], version },
       admit: () => this.reloadMembers(),
       log: this.#log,
     });
     this.#save({ ...this.#state!, listen: { address, joinPort: this.#joining.port } });
   }
 
-  async #whenReady(client: GatewayClient, nodes: readonly string[], instances: ReadonlyMap<string, string>): Promise<void> {
-    const deadline = Date.now() + readyWithinMs;
-    for (;;) {
-      const problems = await Promise.all([client.problems(), clusterProblems(client, nodes, instances)]).then(
-        (both) => both.flat(),
-        (error: unknown) => [`gateway: ${(error as Error).message}`],
-      );
+  /** Gateway and nodes are waited for, and so are the runners: those in pods a while, since rounds begin without those that do not come. */
+  async #whenReady(client: GatewayClient, nodes: readonly string[], { kind }: Carrier, dockerIsSilent: boolean, instances: ReadonlyMap<string, string>): Promise<void> {
+    await this.#none(readyWithinMs, async () => [...(await client.problems()), ...(await nodeProblems(client, nodes))]);
+    if (kind === 'process') return this.#none(readyWithinMs, () => runnerProblems(client, kind, nodes, instances));
+    // Of an earlier start without Docker.
+    for (const node of nodes) await removeRunnerProcess(client, node);
+    await this.#none(dockerIsSilent ? 0 : podsWithinMs, () => runnerProblems(client, kind, nodes, instances)).catch((error: Error) => {
+      if (this.#stopping) throw error;
+      this.#options.say(`The runners are not all there, rounds begin without those that are missing (npx roundsman status): ${error.message}`);
+    });
+  }
+
+  /** Resolves when there are no problems any more. */
+  async #none(withinMs: number, problemsNow: () => Promise<string[]>): Promise<void> {
+    for (const deadline = Date.now() + withinMs; ; ) {
+      const problems = await problemsNow().catch((error: unknown) => [`gateway: ${(error as Error).message}`]);
       if (problems.length === 0) return;
       if (this.#stopping) throw new Error('stopped while starting');
-      if (Date.now() > deadline) throw new Error(`not ready within ${readyWithinMs / 1000} s:\n  ${problems.join('\n  ')}`);
+      if (Date.now() >= deadline) throw new Error(`not ready within ${withinMs / 1000} s:\n  ${problems.join('\n  ')}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -264,48 +274,8 @@ export class Supervisor implements Supervised {
   }
 }
 
-const natsEndpoint = (address: string, ports: Record<string, number>): string => `${address.includes(':') ? `[${address}]` : address}:${ports['nats']}`;
-
 /** Waits for all, so that what did start is known before a failure is thrown. */
 async function settle<A, B>(work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
   await Promise.allSettled(work);
   return Promise.all(work);
-}
-
-/** Settings that only the composer can know. What the person set in the environment for them stays in force elsewhere. */
-function runsOf(definitions: readonly ServiceDefinition[], at: { home: Home; nodes: readonly string[]; ports: Record<string, number>; natsUrl: string; listen: string | undefined; docker: string; network: NonNullable<State['network']> }): ServiceRun[] {
-  const { home, nodes, ports, natsUrl, docker, listen, network } = at;
-  const own = [ports['nats'], ports['natsMonitor'], ports['postgres']].flatMap((port) => [`127.0.0.1:${port}`, `[::1]:${port}`]);
-  if (listen !== undefined) own.push(natsEndpoint(listen, ports));
-  const policy = policyEnv(process.env, own);
-  const env: Record<string, NodeJS.ProcessEnv> = {
-    intake: { ...intakeNetworkEnv(network, process.env), ...policy.intake },
-    gateway: { ROUNDSMAN_GATEWAY_PORT: String(ports['gateway']), ROUNDSMAN_GATEWAY_TOKEN_FILE: home.file('token'), ROUNDSMAN_GATEWAY_TLS_FOLDER: home.file('keys', 'gateway') },
-  };
-  return definitions.flatMap((definition): ServiceRun[] => {
-    if (definition.name !== 'node-agent') return [{ definition, env: env[definition.name] ?? {} }];
-    return nodes.map((node) => ({
-      definition,
-      instance: node,
-      identity: `agent-${node}`,
-      env: {
-        ROUNDSMAN_NODE_AGENT_NODE: node,
-        // Others must reach its runner and its pods' host ports.
-        ...(listen === undefined || process.env['ROUNDSMAN_NODE_AGENT_ADDRESSES'] ? {} : { ROUNDSMAN_NODE_AGENT_ADDRESSES: listen }),
-        ROUNDSMAN_NODE_AGENT_SHARE: String(1 / nodes.length),
-        ROUNDSMAN_NODE_AGENT_DATA_DIR: home.file('data', 'runners', node),
-        ROUNDSMAN_NODE_AGENT_NATS_URL: natsUrl,
-        ROUNDSMAN_NODE_AGENT_DOCKER: docker,
-        ROUNDSMAN_NODE_AGENT_CLUSTER: home.id,
-        ...agentNetworkEnv(network.mode, node === nodes[0], process.env),
-        ROUNDSMAN_NODE_AGENT_RUNNER_ENTRY: runnerEntry,
-        ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
-        ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
-        ROUNDSMAN_NODE_AGENT_RUNNER_SEED_FILE: seedFileOf(home, runnerIdentity(runnerOf(node), node)),
-        // One for the machine.
-        ...(node === nodes[0] ? { ROUNDSMAN_NODE_AGENT_INGRESS_ENTRY: ingressEntry, ROUNDSMAN_NODE_AGENT_INGRESS_SEED_FILE: seedFileOf(home, ingressIdentity(node)) } : {}),
-        ...policy['node-agent'],
-      },
-    }));
-  });
 }

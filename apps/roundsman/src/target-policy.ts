@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 
-/** Who judges a target, and how its settings begin: intake when a task is admitted, runners (set up by their agents) when they connect. */
-const judges = { intake: 'ROUNDSMAN_INTAKE_TARGET_', 'node-agent': 'ROUNDSMAN_NODE_AGENT_', 'probe-runner': 'ROUNDSMAN_RUNNER_' } as const;
+/** Who judges a target, and how its settings begin: intake when a task is admitted, runners (set up by their agents, or by controllers where they are pods) when they connect. */
+const judges = { intake: 'ROUNDSMAN_INTAKE_TARGET_', 'node-agent': 'ROUNDSMAN_NODE_AGENT_', controllers: 'ROUNDSMAN_CONTROLLERS_RUNNER_', 'probe-runner': 'ROUNDSMAN_RUNNER_' } as const;
 const parts = ['DENY', 'DENY_ENDPOINTS', 'ALLOW'] as const;
 
 /**
@@ -15,7 +15,7 @@ export function policyEnv(env: NodeJS.ProcessEnv, own: readonly string[]): Recor
     return [part, [...new Set(entries)].join(',')] as const;
   });
   const of = (prefix: string): NodeJS.ProcessEnv => Object.fromEntries(lists.map(([part, text]) => [prefix + part, text]));
-  return { intake: of(judges.intake), 'node-agent': of(judges['node-agent']), 'probe-runner': of(judges['probe-runner']) };
+  return { intake: of(judges.intake), 'node-agent': of(judges['node-agent']), controllers: of(judges.controllers), 'probe-runner': of(judges['probe-runner']) };
 }
 
 /** The NATS and Postgres that this process uses, as `address:port`. Names count as the addresses they have now; `problems` tells those that have none. */

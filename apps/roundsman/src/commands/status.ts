@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { clusterProblems, GatewayClient } from '../gateway-client.ts';
+import { GatewayClient, nodeProblems } from '../gateway-client.ts';
 import { Home, type State } from '../home.ts';
 import { leftovers } from '../leftovers.ts';
 import { alive } from '../processes.ts';
+import { runnerProblems } from '../runners/ready.ts';
 
 /** What `--json` prints. Names stay: scripts read them. */
 interface Status {
@@ -27,6 +28,8 @@ interface Status {
   readonly network?: NonNullable<State['network']>;
   /** Socket of the Docker that pods run on. */
   readonly docker?: string;
+  /** Pods of a DaemonSet, or processes of the agents. */
+  readonly runners?: 'daemonset' | 'process';
   readonly problems: readonly string[];
 }
 
@@ -54,6 +57,7 @@ export async function statusOf(home: Home): Promise<Status> {
     ...(state.memberOf === undefined ? {} : { memberOf: state.memberOf }),
     ...(state.network === undefined ? {} : { network: state.network }),
     ...(state.docker === undefined ? {} : { docker: state.docker }),
+    ...(state.runners === undefined ? {} : { runners: state.runners }),
   };
   if (!alive(state.supervisor)) {
     const left = leftovers(home);
@@ -66,19 +70,19 @@ export async function statusOf(home: Home): Promise<Status> {
   // Whether it is well as a node is told by the cluster: kubectl get nodes there.
   if (state.memberOf !== undefined) return { ...running, state: 'ready', ready: true, problems: [] };
   const client = new GatewayClient(state.gateway, home.token(() => ''));
-  const problems = await Promise.all([client.problems(), clusterProblems(client, state.nodes)]).then(
-    (both) => both.flat(),
+  const problems = await Promise.all([client.problems(), nodeProblems(client, state.nodes), runnerProblems(client, state.runners ?? 'process', state.nodes)]).then(
+    (all) => all.flat(),
     (error: unknown) => [`the gateway does not answer: ${(error as Error).message}`],
   );
   return { ...running, state: problems.length === 0 ? 'ready' : 'unwell', ready: problems.length === 0, problems };
 }
 
-function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, network }: Status): string {
+function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, network, runners }: Status): string {
   const where = ` (${home})`;
   const lines = problems.map((problem) => `  ${problem}\n`).join('');
   if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up (join, where this machine has joined a cluster)\n${lines}`;
   if (state === 'killed') return `Roundsman was killed${where}:\n${lines}`;
-  const pods = docker === undefined ? '  pods    cannot run here: no Docker\n' : `  pods    on ${docker}\n`;
+  const pods = docker === undefined ? '  pods    cannot run here: no Docker\n' : `  pods    on ${docker}${runners === 'process' ? '; runners are processes' : ''}\n`;
   if (memberOf !== undefined) return `This machine is node ${nodes?.[0]} of the cluster at ${memberOf}${where}: process ${pid} since ${startedAt}\n  NATS    ${nats}\n${pods}${lines}`;
   const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
   return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length === 1 ? '1 node' : `${nodes?.length} nodes`}\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${network === undefined || docker === undefined ? '' : networkLine(network)}${lines}`;

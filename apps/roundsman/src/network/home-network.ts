@@ -68,4 +68,5 @@ export const intakeNetworkEnv = ({ podCidr, serviceCidr, loadBalancerCidr, backe
 export const agentNetworkEnv = (mode: 'machine' | 'namespace' | 'docker', isFirst: boolean, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   unlessSet({ ROUNDSMAN_NODE_AGENT_NETWORK: mode, ROUNDSMAN_NODE_AGENT_MACHINE: String(isFirst) }, env);
 
-const unlessSet = (settings: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(settings).filter(([name]) => !env[name]));
+/** What the person has not set. */
+export const unlessSet = (settings: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => Object.fromEntries(Object.entries(settings).filter(([name]) => !env[name]));
