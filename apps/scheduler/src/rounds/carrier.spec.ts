@@ -64,9 +64,9 @@ describe('who carries a task', () => {
     expect(carrier(task(), { standard: daemonSet, runtimes: [ofTask('mine', {})] })?.runtime).toBe('default');
   });
 
-  it('tells why its Services and its Ingress are not ready', () => {
+  it('tells why its runners, Services and Ingress are not ready', () => {
     const conditions = [{ type: 'ServicesReady', status: 'True', reason: 'R', message: 'fine', lastTransitionTime: '' }, { type: 'IngressReady', status: 'False', reason: 'R', message: 'no controller', lastTransitionTime: '' }] as RuntimeStatus['conditions'];
-    expect(carrier(task(own), { runtimes: [ofTask('mine', { conditions })] })?.reasons).toEqual({ services: undefined, ingress: 'no controller' });
+    expect(carrier(task(own), { runtimes: [ofTask('mine', { conditions })] })?.reasons).toEqual({ workload: undefined, services: undefined, ingress: 'no controller' });
   });
 });
 

@@ -44,7 +44,7 @@ function settled(runtime: Runtime, caches: Cached, capabilities: Capabilities): 
     runners: expectedOf(status.runners, processes(caches.runnersOf(metadata.name)), (name) => caches.runner(name)),
     paths: status.paths,
     capabilities,
-    reasons: { services: problemOf(runtime, 'ServicesReady'), ingress: problemOf(runtime, 'IngressReady') },
+    reasons: { workload: problemOf(runtime, 'WorkloadReady'), services: problemOf(runtime, 'ServicesReady'), ingress: problemOf(runtime, 'IngressReady') },
   };
 }
 

@@ -11,6 +11,8 @@ export const peersOf = (runners: readonly Peer[]): Peer[] => runners.filter(({ n
 
 /** Why a part of what carries a round is not there, as its Runtime or its task tells. */
 export interface Reasons {
+  /** Of its runners. */
+  readonly workload?: string | undefined;
   readonly services?: string | undefined;
   readonly ingress?: string | undefined;
   readonly dnsServers?: string | undefined;

@@ -26,6 +26,11 @@ describe('target of an AppHttpHealthy', () => {
     expect(notTestedOf(asked, able, {})).toEqual([]);
   });
 
+  it('is tested by nobody where there is no runner at all, which is told with the reason', () => {
+    expect(notTestedOf({ ...http({}), runners: [] }, able, { workload: 'No node fits spec.agentSpec.affinity.' })).toEqual(['no runner carries the task: No node fits spec.agentSpec.affinity.']);
+    expect(notTestedOf({ ...http({}), runners: [peers[2]!] }, able, {})).toEqual([]);
+  });
+
   it('leads the built-in name to the next ready runner by name', () => {
     const connect = (host: string, self: string) => (targetsOf(http({ host }))(self)[0] as { connect?: unknown }).connect;
     expect(connect('http://echo.roundsman-system.svc/?delay=1', 'a')).toEqual({ host: '10.0.0.2', port: 18080 });

@@ -15,7 +15,9 @@ export function notTestedOf(facts: RoundFacts, capabilities: Capabilities, reaso
   const impossible = unsupportedParts(taskRef.kind, taskSpec, capabilities);
   // Told once and by its cause, not for every family.
   const { gaps } = coverageOf({ ...facts, taskSpec: without(taskSpec, impossible.map(({ field }) => field)) }, reasons);
-  return [...impossible.map(({ field, why }) => `${field}: ${why}`), ...gaps];
+  // Those that there are and are not ready are named as missing, each with its reason.
+  const nobody = facts.runners.length > 0 ? [] : [`no runner carries the task${reasons.workload === undefined ? '' : `: ${reasons.workload}`}`];
+  return [...nobody, ...impossible.map(({ field, why }) => `${field}: ${why}`), ...gaps];
 }
 
 /** What is the same for all runners is computed once: they may be hundreds, with hundreds of targets each. */
