@@ -82,14 +82,16 @@ describe('status of a task', () => {
   });
 
   it('is healthy only by a verdict that says so: a round that succeeded under a starved prober is not', () => {
-    const healthOf = (state: 'succeed' | 'fail', verdict: VerdictState): string | undefined => {
+    const healthOf = (state: 'succeed' | 'fail', verdict: VerdictState, notTested?: string[]): string | undefined => {
       const round = roundOf(1, state);
+      if (notTested !== undefined) round.spec.notTested = notTested;
       round.status = { ...round.status!, verdict };
       return conditions(statusOf(taskOf(), [round], created + minute))['Healthy'];
     };
     expect([healthOf('succeed', 'healthy'), healthOf('succeed', 'suspect'), healthOf('fail', 'incomplete'), healthOf('fail', 'degraded'), healthOf('fail', 'broken')]).toEqual([
       'True Healthy', 'Unknown ProberStarved', 'Unknown RunnersMissing', 'False Degraded', 'False Broken',
     ]);
+    expect(healthOf('succeed', 'incomplete', ['spec.target.ingress: no address'])).toBe('Unknown PartsNotTested');
   });
 
   it('counts extra rounds on top, and is not finished while one is asked for or runs', () => {

@@ -204,6 +204,8 @@ function healthy({ lastRoundStatus, lastClosed }: Facts): Draft {
   if (lastClosed?.spec.trigger === 'missed') return { type, status: 'Unknown', reason: 'RoundMissed', message: 'The last round was missed.' };
   if (lastRoundStatus === 'canceled') return { type, status: 'Unknown', reason: 'RoundCanceled', message: message || 'The last round was canceled.' };
   const verdict = lastClosed?.status?.verdict;
+  const untestedOnly = verdict === 'incomplete' && (lastClosed?.spec.notTested ?? []).length > 0 && (lastClosed?.status?.missing ?? []).length === 0;
+  if (untestedOnly) return { type, status: 'Unknown', reason: 'PartsNotTested', message: message || 'Parts of the task could not be tested.' };
   if (verdict !== undefined) return { type, ...healthByVerdict[verdict], message: message || `The last round was ${verdict}.` };
   if (lastRoundStatus === 'succeed') return { type, status: 'True', reason: 'RoundSucceeded', message: message || 'The last round succeeded.' };
   if (lastRoundStatus === 'fail') return { type, status: 'False', reason: 'RoundFailed', message: message || 'The last round failed.' };
