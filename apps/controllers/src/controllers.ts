@@ -99,11 +99,11 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
   readonly #replica: Replica;
   readonly #caches: Caches;
   readonly #metrics: ControllersMetrics;
-  #cluster: Cluster | undefined;
+  readonly #cluster: Cluster | undefined;
   #logins: Subscription | undefined;
 
   constructor(context: ServiceContext<Settings>) {
-    const { bus, log, databaseUrl, metrics, health } = context;
+    const { bus, config, log, databaseUrl, metrics, health } = context;
     if (databaseUrl === undefined) throw new Error('the controllers need a database');
     this.#context = context;
     const store = (this.#store = openStore(databaseUrl, { name: 'controllers', onProblem: (problem) => log.warn({ err: problem }, 'an idle database connection broke') }));
@@ -117,15 +117,14 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
       log,
     });
     this.#caches = new Caches(store, this.#replica);
+    this.#cluster = config.kubeconfig === '' ? undefined : openCluster({ kubeconfig: config.kubeconfig, userAgent: 'roundsman-controllers', log });
     this.#metrics = new ControllersMetrics(metrics, { leading: () => this.#replica.leading });
   }
 
   async onApplicationBootstrap(): Promise<void> {
     const { bus, config, health, log } = this.#context;
-    if (config.kubeconfig !== '') {
-      const cluster = (this.#cluster = await openCluster({ kubeconfig: config.kubeconfig, userAgent: 'roundsman-controllers', log }));
-      health.add({ name: clusterCheck, problem: () => cluster.problem() });
-    }
+    const cluster = this.#cluster;
+    if (cluster !== undefined) health.add({ name: clusterCheck, problem: () => cluster.problem() });
     await this.#replica.start();
     if (config.runnerIssuerSeedFile !== '') this.#logins = await answerRunnerLogins(bus, config.runnerIssuerSeedFile, this.#caches.runtimes, log);
   }

@@ -28,8 +28,8 @@ describe.each(servers)('the client of a Kubernetes API, before $name', ({ start 
   /** Of this test alone. */
   let label: string;
 
-  const open = async (kubeconfig: string): Promise<Cluster> => {
-    const one = await openCluster({ kubeconfig, userAgent: 'roundsman-test', answerMs: 2_000, followTimes: { silentMs: 2_000, maxRetryMs: 500, staleMs: 500 } });
+  const open = (kubeconfig: string): Cluster => {
+    const one = openCluster({ kubeconfig, userAgent: 'roundsman-test', answerMs: 2_000, followTimes: { silentMs: 2_000, maxRetryMs: 500, staleMs: 500 } });
     opened.push(one);
     return one;
   };
@@ -59,9 +59,9 @@ describe.each(servers)('the client of a Kubernetes API, before $name', ({ start 
     await wire?.stop();
     await server?.stop();
   });
-  beforeEach(async () => {
+  beforeEach(() => {
     label = `t${(test += 1)}`;
-    [cluster, direct] = [await open(throughWire()), await open(server.kubeconfig)];
+    [cluster, direct] = [open(throughWire()), open(server.kubeconfig)];
   });
   afterEach(() => {
     for (const one of opened.splice(0)) one.close();
@@ -99,13 +99,13 @@ describe.each(servers)('the client of a Kubernetes API, before $name', ({ start 
   });
 
   it('is not let in with a bad token, and speaks to nobody whose certificate it does not know', async () => {
-    const stranger = await open(variant('bad-token', ({ users: [one] }) => void (one!.user = { token: 'wrong' })));
+    const stranger = open(variant('bad-token', ({ users: [one] }) => void (one!.user = { token: 'wrong' })));
     await expect(stranger.list(configMaps)).rejects.toMatchObject({ code: 401, reason: 'Unauthorized' });
     const followed = stranger.follow(configMaps);
     await eventually(() => expect(followed.problem()).toBe('configmaps are not listed yet: Unauthorized'));
     const [key, certificate] = ['wrong.key', 'wrong.crt'].map((name) => join(server.folder, name)) as [string, string];
     execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key, '-out', certificate, '-days', '1', '-subj', '/CN=wrong'], { stdio: 'ignore' });
-    const deceived = await open(variant('wrong-ca', ({ clusters: [one] }) => void (one!.cluster = { server: one!.cluster.server, 'certificate-authority-data': readFileSync(certificate).toString('base64') })));
+    const deceived = open(variant('wrong-ca', ({ clusters: [one] }) => void (one!.cluster = { server: one!.cluster.server, 'certificate-authority-data': readFileSync(certificate).toString('base64') })));
     await expect(deceived.list(configMaps)).rejects.toThrow(/^GET https:\/\/.*: (self-signed certificate|unable to verify)/);
     expect(deceived.problem()).toContain('certificate');
   });

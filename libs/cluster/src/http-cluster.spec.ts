@@ -16,7 +16,7 @@ const authorization = (): (string | undefined)[] => server.asked.map(({ headers 
 beforeEach(async () => {
   server = await ScriptedServer.start();
   warnings = [];
-  cluster = await openCluster({ kubeconfig: server.kubeconfig, userAgent: 'spec', answerMs: 500, log: { warn: (fields) => warnings.push(fields) } });
+  cluster = openCluster({ kubeconfig: server.kubeconfig, userAgent: 'spec', answerMs: 500, log: { warn: (fields) => warnings.push(fields) } });
 });
 afterEach(async () => {
   cluster.close();
@@ -144,7 +144,7 @@ describe('a kubeconfig', () => {
   });
 
   it('may be the service account of the pod, where there is one', async () => {
-    const none = await openCluster({ kubeconfig: 'in-cluster', userAgent: 'spec' });
+    const none = openCluster({ kubeconfig: 'in-cluster', userAgent: 'spec' });
     await expect(none.list(resources.pods)).rejects.toThrow('this process runs in no pod of Kubernetes');
     none.close();
   });

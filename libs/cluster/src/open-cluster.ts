@@ -1,5 +1,5 @@
 import type { Cluster } from './cluster.ts';
-import { Kubeconfig } from './connection/access.ts';
+import { AccessByKubeconfig } from './connection/access.ts';
 import { Connection } from './connection/connection.ts';
 import { defaultFollowTimes, type FollowTimes, type Log } from './follow/follow.ts';
 import { HttpCluster } from './http-cluster.ts';
@@ -15,10 +15,8 @@ export interface ClusterOptions {
   readonly followTimes?: Partial<FollowTimes>;
 }
 
-/** Does not wait for anything: a kubeconfig or a server that is not there yet fails what is asked of it, not this. */
-export async function openCluster({ kubeconfig: from, userAgent, log, answerMs = 30_000, followTimes }: ClusterOptions): Promise<Cluster> {
-  // Large, and only of use with a kubeconfig: whoever has none does not pay for it.
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const kubeconfig = new Kubeconfig(from, () => new KubeConfig());
-  return new HttpCluster(new Connection(kubeconfig, { userAgent, answerMs }), { server: () => kubeconfig.server ?? from, times: { ...defaultFollowTimes, ...followTimes }, log });
+/** Waits for nothing: a kubeconfig or a server that is not there yet fails what is asked of it, not this. */
+export function openCluster({ kubeconfig, userAgent, log, answerMs = 30_000, followTimes }: ClusterOptions): Cluster {
+  const access = new AccessByKubeconfig(kubeconfig);
+  return new HttpCluster(new Connection(access, { userAgent, answerMs }), { server: () => access.server ?? kubeconfig, times: { ...defaultFollowTimes, ...followTimes }, log });
 }

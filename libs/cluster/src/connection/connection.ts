@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClusterError } from '../cluster.ts';
-import type { Kubeconfig } from './access.ts';
+import type { AccessByKubeconfig } from './access.ts';
 
 export interface Call {
   readonly method: 'GET' | 'PATCH' | 'DELETE';
@@ -19,15 +19,15 @@ const maxBusyMs = 10_000;
 
 /** HTTP requests to a Kubernetes API. What it refuses is a `ClusterError`; one that does not answer an ordinary error that names it. */
 export class Connection {
-  readonly #kubeconfig: Kubeconfig;
+  readonly #access: AccessByKubeconfig;
   readonly #userAgent: string;
   readonly #answerMs: number;
   readonly #closed = new AbortController();
   #problem: string | undefined;
 
   /** `answerMs`: an answer must have begun within so long, and come to its end within so long again. */
-  constructor(kubeconfig: Kubeconfig, options: { userAgent: string; answerMs: number }) {
-    this.#kubeconfig = kubeconfig;
+  constructor(access: AccessByKubeconfig, options: { userAgent: string; answerMs: number }) {
+    this.#access = access;
     this.#userAgent = options.userAgent;
     this.#answerMs = options.answerMs;
   }
@@ -57,7 +57,7 @@ export class Connection {
 
   close(): void {
     this.#closed.abort(new Error('the connection to the Kubernetes API is closed'));
-    this.#kubeconfig.close();
+    this.#access.close();
   }
 
   async #answer(call: Call): Promise<IncomingMessage> {
@@ -91,7 +91,7 @@ export class Connection {
   }
 
   async #request({ method, path, query = {}, body, contentType = 'application/json' }: Call, signal: AbortSignal): Promise<IncomingMessage> {
-    const { server, agent, headers, auth } = await this.#kubeconfig.access();
+    const { server, agent, headers, auth } = await this.#access.access();
     const url = new URL(server);
     url.pathname = `${server.pathname.replace(/\/$/, '')}${path}`;
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
@@ -113,7 +113,7 @@ export class Connection {
 
   #failed({ method, path }: Call, error: unknown): Error {
     const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error instanceof Error ? error.message || String(error) : String(error);
-    this.#problem = `${method} ${this.#kubeconfig.server ?? ''}${path}: ${why}`;
+    this.#problem = `${method} ${this.#access.server ?? ''}${path}: ${why}`;
     return new Error(this.#problem, { cause: error });
   }
 }

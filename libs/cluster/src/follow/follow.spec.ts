@@ -16,7 +16,7 @@ let version: number;
 let watches: { readonly asked: Asked; readonly stream: ServerResponse }[];
 let onWatch: (asked: Asked, response: ServerResponse) => void;
 
-const open = (followTimes: object = {}): Promise<Cluster> => openCluster({ kubeconfig: server.kubeconfig, userAgent: 'spec', answerMs: 500, followTimes: { retryMs: 10, maxRetryMs: 50, staleMs: 100, ...followTimes } });
+const open = (followTimes: object = {}): Cluster => openCluster({ kubeconfig: server.kubeconfig, userAgent: 'spec', answerMs: 500, followTimes: { retryMs: 10, maxRetryMs: 50, staleMs: 100, ...followTimes } });
 beforeEach(async () => {
   server = await ScriptedServer.start();
   [pods, version, watches] = [[podOf('a', 1), podOf('b', 2)], 2, []];
@@ -25,7 +25,7 @@ beforeEach(async () => {
     watches.push({ asked, stream });
   };
   server.answer = (asked, response) => (asked.query['watch'] ? onWatch(asked, response) : json(response, { kind: 'PodList', metadata: { resourceVersion: String(version) }, items: pods }));
-  cluster = await open();
+  cluster = open();
 });
 afterEach(async () => {
   cluster.close();
@@ -100,7 +100,7 @@ describe('what is followed', () => {
 
   it('is begun anew when nothing comes at all: the connection may be dead', async () => {
     cluster.close();
-    cluster = await open({ silentMs: 100 });
+    cluster = open({ silentMs: 100 });
     const { followed } = follow();
     await watching(3);
     expect(watches.map(({ asked }) => asked.query['resourceVersion'])).toEqual(['2', '2', '2']);
