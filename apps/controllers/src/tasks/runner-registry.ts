@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Runner, RunnerStatus, Runtime } from '@roundsman/api';
+import { defaultRuntime, type Runner, type RunnerStatus, type Runtime } from '@roundsman/api';
 import { messages, type Messages } from '@roundsman/bus';
 import type { Happening, Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
@@ -50,9 +50,10 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     };
   };
 
-  /** Its pod is none of its runtime's any more, so nobody will be heard under this name again. */
+  /** Its pod is none of its runtime's any more, so nobody will be heard under this name again; or it was a process, and a pod has taken its place. */
   async function isOver({ metadata: { name }, status }: Runner): Promise<boolean> {
-    if (status?.pod === undefined) return false;
+    if (status === undefined) return false;
+    if (status.pod === undefined) return caches.runtimes.get(defaultRuntime.namespace, status.runtime)?.status?.runners.some(({ node, ready }) => ready && node === status.node) === true;
     const [namespace = ''] = status.pod.split('/');
     const lists = (runtime: Runtime | undefined): boolean => runtime?.status?.runners.some(({ runner }) => runner === name) === true;
     // The cache may be behind: what it does not have is asked for.
@@ -96,7 +97,8 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
       onChange(caches.runners, ({ object }) => [object.metadata.name]),
       onChange(caches.runtimes, ({ type, object, before }) => {
         const listed = new Set(type === 'DELETED' ? [] : object.status?.runners.map(({ runner }) => runner));
-        return (before?.status?.runners ?? []).flatMap(({ runner }) => (listed.has(runner) ? [] : [runner]));
+        const processes = caches.runners.list().filter(({ status }) => status?.pod === undefined && status?.ready === false);
+        return [...(before?.status?.runners ?? []).flatMap(({ runner }) => (listed.has(runner) ? [] : [runner])), ...processes.map(({ metadata }) => metadata.name)];
       }),
     ],
     reconcile,
