@@ -373,6 +373,15 @@ describe('the reporter', () => {
     await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0, { within: 20_000 });
   }, 60_000);
 
+  it('tells briefly what cannot be told whole: nobody waits for ever for the end of a round', async () => {
+    const task = newTask();
+    const round = await makeRound(task);
+    intake.refuse = (name, { missing }) => (name === round.metadata.name && missing !== undefined ? new ServiceError(413, 'too large') : undefined);
+    for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
+    expect(await told(task)).toEqual({ state: 'succeed', verdict: 'healthy', closedAt: expect.any(String) });
+    intake.refuse = () => undefined;
+  });
+
   it('tells a Round object whose number was given again how its round was closed', async () => {
     const task = newTask();
     const round = await makeRound(task, { runners: [{ runner: 'runner-1', node: 'node-1' }] });

@@ -64,7 +64,7 @@ export class Teller {
   }
 
   async #tell(round: UntoldRound): Promise<boolean> {
-    const told = await Promise.allSettled([round.statusWritten ? undefined : this.#once(round, 'status', () => this.#writeStatus(round)), round.announced ? undefined : this.#once(round, 'report', () => this.#announce(round))]);
+    const told = await Promise.allSettled([round.statusWritten ? undefined : this.#once(round, 'status', () => this.#writeAnyStatus(round)), round.announced ? undefined : this.#once(round, 'report', () => this.#announce(round))]);
     const errors = told.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     const key = keyOf(round);
     if (errors.length === 0) {
@@ -91,21 +91,25 @@ export class Teller {
     await markTold(pool, taskUid, round, what);
   }
 
-  async #writeStatus(round: UntoldRound): Promise<void> {
+  /** Whole or, where intake does not take that, as short as can be: whoever waits for the end of the round must learn of it. */
+  async #writeAnyStatus(round: UntoldRound): Promise<void> {
+    const { state, closedAt, verdict, nodes: { succeeded, failed, missing } } = round;
+    const brief: RoundStatus = { state, closedAt: closedAt.toISOString(), verdict: verdict.state };
+    try {
+      await this.#writeStatus(round, { ...brief, summary: `${verdict.summary}${moreMissing(round)}`, succeeded, failed, missing });
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      this.options.log.warn({ err: error, round: `${round.namespace}/${round.name}` }, 'whole status of a closed round not taken; it is told briefly');
+      await this.#writeStatus(round, brief);
+    }
+  }
+
+  async #writeStatus(round: UntoldRound, status: RoundStatus): Promise<void> {
     // Results of a round without a Round object: nobody to tell.
     if (!round.registered) return;
     const { bus, rounds, log } = this.options;
     const { namespace, name } = round;
     const known = rounds.get(namespace, name);
-    const status: RoundStatus = {
-      state: round.state,
-      closedAt: round.closedAt.toISOString(),
-      verdict: round.verdict.state,
-      summary: `${round.verdict.summary}${moreMissing(round)}`,
-      succeeded: round.nodes.succeeded,
-      failed: round.nodes.failed,
-      missing: round.nodes.missing,
-    };
     try {
       const { object } = await bus.request(messages.write, {}, {
         operation: 'updateStatus',
@@ -126,12 +130,16 @@ export class Teller {
   async #announce(round: UntoldRound): Promise<void> {
     const { kind, namespace, task, taskUid, totals, nodes } = round;
     const verdict = { ...round.verdict, summary: `${round.verdict.summary}${moreMissing(round)}` };
-    const message = { kind, namespace, task, taskUid, round: round.round, roundStart: round.start.toISOString(), closedAt: round.closedAt.toISOString(), state: states[round.state], verdict, totals, nodes };
-    const bytes = Buffer.byteLength(JSON.stringify(message));
+    const whole = { kind, namespace, task, taskUid, round: round.round, roundStart: round.start.toISOString(), closedAt: round.closedAt.toISOString(), state: states[round.state], verdict, totals, nodes };
+    // All findings with their evidence are in the report.
+    const message = bytesOf(whole) <= messageBytes ? whole : { ...whole, verdict: { ...verdict, findings: verdict.findings.slice(0, 20).map((finding) => ({ ...finding, evidence: [] })) } };
+    const bytes = bytesOf(message);
     if (bytes > messageBytes) throw new TooLarge(`the report message would be ${bytes} bytes, ${messageBytes} at most are taken`);
     await this.options.bus.append(messages.report, { kind, namespace, task }, message, { msgId: `report:${taskUid}:${round.round}` });
   }
 }
+
+const bytesOf = (message: object): number => Buffer.byteLength(JSON.stringify(message));
 
 class TooLarge extends Error {}
 

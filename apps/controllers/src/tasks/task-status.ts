@@ -126,7 +126,8 @@ function recordOf(round: Round, nowMs: number): RoundRecord {
     expectedActorNumber: spec.runners.length,
     succeedAgentNodeList: status?.succeeded ?? [],
     failedAgentNodeList: status?.failed ?? [],
-    notReportAgentNodeList: [...new Set((status?.missing ?? []).map(({ node }) => node))],
+    // Of a runner that found no node there is none to name.
+    notReportAgentNodeList: [...new Set((status?.missing ?? []).map(({ node }) => node).filter((node) => node !== ''))],
   };
 }
 

@@ -8,7 +8,7 @@ const resource = 'rounds.roundsman.io';
 export class FakeIntake {
   readonly statusWrites: string[] = [];
   /** Answers a status write of this object instead. */
-  refuse: (name: string) => ServiceError | undefined = () => undefined;
+  refuse: (name: string, status: NonNullable<Round['status']>) => ServiceError | undefined = () => undefined;
   #rounds = new Map<string, Round>();
   #version = 0;
   #leadership: Leadership | undefined;
@@ -25,10 +25,11 @@ export class FakeIntake {
       endpoint(messages.write, async ({ operation, namespace, name, object }) => {
         const round = this.#rounds.get(`${namespace}/${name}`);
         if (operation !== 'updateStatus' || name === undefined || round === undefined) throw new ServiceError(404, 'not found');
-        const refused = this.refuse(name);
+        const status = object!['status'] as NonNullable<Round['status']>;
+        const refused = this.refuse(name, status);
         if (refused !== undefined) throw refused;
         this.statusWrites.push(`${namespace}/${name}`);
-        return { object: (await this.#commit('MODIFIED', { ...round, status: object!['status'] as NonNullable<Round['status']> })) as never, warnings: [] };
+        return { object: (await this.#commit('MODIFIED', { ...round, status })) as never, warnings: [] };
       }),
     ]);
   }

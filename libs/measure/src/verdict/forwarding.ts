@@ -4,10 +4,12 @@ import { forwardingLayers, type Below, type ForwardingLayer } from './below.ts';
 import { causeOf, impairment, topStatus } from './cause.ts';
 import { draftOf, type Draft, type Words } from './draft.ts';
 import { limited } from './mesh.ts';
-import { bySource, combine, deadAmong, type Observation } from './observation.ts';
+import { bySource, combine, deadAmong, type Health, type Observation } from './observation.ts';
 
 /** Causes that tell more than where it fails. */
 const telling = new Set<FindingCode | undefined>(['name-unresolved', 'tls-failed', 'target-forbidden', 'wrong-status']);
+/** Nodes named one by one; beyond, one finding counts the rest. */
+const maxNodes = 20;
 /** What a gateway says when it does not reach what is behind it. */
 const gatewayTrouble = new Set(['502', '503', '504']);
 
@@ -41,22 +43,46 @@ export function judgeAddress(layer: Exclude<ForwardingLayer, 'nodePort'>, observ
     }
     return drafts;
   }
-  const alone: typeof down = [];
+  const alone: NodeSeen[] = [];
   for (const one of down) {
     const forwarder = below.forwarders.get(one.node);
     if (forwarder !== undefined) {
       forwarder.above.add(`${forwardingLayers[layer]} from there`);
-    } else if (layer === 'clusterIP') {
-      const although = below.although([one.node]).replace('every endpoint answers', 'the endpoints answer');
-      below.forwarders.set(one.node, add({
-        code: 'service-forwarding', severity: 'critical', subject: `node ${one.node}`, seen: one.all,
-        say: ({ over, why, at }) => `On node ${one.node} the service forwarding (kube-proxy or its like) is broken${over}: the Service at ${at} does not answer there${although}, and from other nodes it does${why}.`,
-      }));
     } else {
       alone.push(one);
     }
   }
-  for (const { node, all } of limited(alone, 'path-broken', 'critical', add)) {
+  if (layer === 'clusterIP') judgeForwarders(alone, below, add);
+  else judgeWays(layer, alone, below, add);
+  judgeImpaired(layer, nodes, below, add);
+  return drafts;
+}
+
+interface NodeSeen {
+  node: string;
+  all: Observation[];
+  health: Health;
+}
+type Add = (draft: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>) => Draft;
+
+/** Nodes from which the Service does not answer by its cluster address, though it does from others. */
+function judgeForwarders(down: readonly NodeSeen[], below: Below, add: Add): void {
+  for (const { node, all } of down.slice(0, maxNodes)) {
+    const although = below.although([node]).replace('every endpoint answers', 'the endpoints answer');
+    below.forwarders.set(node, add({
+      code: 'service-forwarding', severity: 'critical', subject: `node ${node}`, seen: all,
+      say: ({ over, why, at }) => `On node ${node} the service forwarding (kube-proxy or its like) is broken${over}: the Service at ${at} does not answer there${although}, and from other nodes it does${why}.`,
+    }));
+  }
+  const rest = down.slice(maxNodes);
+  if (rest.length === 0) return;
+  const more = add({ code: 'service-forwarding', severity: 'critical', subject: `${rest.length} more nodes`, seen: rest.flatMap(({ all }) => all), say: ({ over }) => `${rest.length} more nodes have the same trouble${over}: ${rest.slice(0, maxNodes).map(({ node }) => node).join(', ')}${rest.length > maxNodes ? ' and others' : ''}.` });
+  for (const { node } of rest) below.forwarders.set(node, more);
+}
+
+/** Ways from single nodes to an address that others reach. */
+function judgeWays(layer: ForwardingLayer, down: NodeSeen[], below: Below, add: Add): void {
+  for (const { node, all } of limited(down, 'path-broken', 'critical', add)) {
     const code = codeOf(layer, all);
     const although = below.although([node]);
     add({
@@ -64,13 +90,9 @@ export function judgeAddress(layer: Exclude<ForwardingLayer, 'nodePort'>, observ
       say: ({ over, why, at }) => `From node ${node} ${forwardingLayers[layer]} (${at}) is not reached${over}${although}; from other nodes it is${why}. Look at the route to it and at the service forwarding on that node.`,
     });
   }
-  judgeImpaired(layer, nodes, below, add);
-  return drafts;
 }
 
-type Add = (draft: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>) => unknown;
-
-function judgeImpaired(layer: ForwardingLayer, nodes: { node: string; all: Observation[]; health: string }[], below: Below, add: Add): void {
+function judgeImpaired(layer: ForwardingLayer, nodes: readonly NodeSeen[], below: Below, add: Add): void {
   const impaired = nodes.filter(({ health }) => health === 'impaired');
   const open = impaired.filter(({ node }) => !below.impaired.has(node));
   for (const { node } of impaired) below.impaired.add(node);

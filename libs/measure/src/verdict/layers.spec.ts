@@ -148,6 +148,16 @@ describe('verdict over layers', () => {
     expect(codes(three, ({ layer, from, to }) => ((layer === 'endpoint' && to === 'node-1' && from !== to) || (layer === 'nodePort' && to === 'node-2') ? timedOut : undefined))).toEqual(['node-unreachable', 'node-port-forwarding']);
   });
 
+  it('names some of many, and counts the rest', () => {
+    const many: Cluster = { ...three, nodes: Array.from({ length: 50 }, (_, i) => `n${i}`), layers: ['clusterIP', 'loadBalancer'] };
+    const { findings } = verdictOf(roundOf(many, ({ from }) => (Number(from.slice(1)) < 45 ? timedOut : undefined)));
+    expect(findings).toHaveLength(21);
+    expect(findings.at(-1)).toMatchObject({ code: 'service-forwarding', subject: '25 more nodes' });
+    const missing = verdictOf(roundOf(many, () => undefined).map((runner) => (runner.node === 'n0' ? runner : { ...runner, state: 'missing' as const, reason: 'no heartbeat', targets: [] })));
+    expect(missing.findings).toHaveLength(21);
+    expect(missing.findings.map(({ subject }) => subject)).toContain('29 more runners');
+  });
+
   it('names one address of several that a layer has', () => {
     const runners = roundOf({ ...dual, layers: ['endpoint', 'loadBalancer'] }, () => undefined).map((runner) => ({
       ...runner,

@@ -39,7 +39,11 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
   if (runners.length > 1 && runners.every((r) => r.state === 'missing')) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: `The round measured nothing: none of its ${runners.length} runners reported: ${reasonsOf(runners)}.`, evidence: [] });
   }
-  for (const r of runners.toSorted((a, b) => compareNames(a.runner, b.runner))) {
+  const sorted = runners.toSorted((a, b) => compareNames(a.runner, b.runner));
+  const unnamed = sorted.filter((r) => r.state === 'missing').slice(maxMissing);
+  if (unnamed.length > 0) findings.push({ code: 'runner-missing', severity: 'warning', subject: `${unnamed.length} more runners`, message: `${unnamed.length} more runners did not report: ${reasonsOf(unnamed)}.`, evidence: [] });
+  for (const r of sorted) {
+    if (unnamed.includes(r)) continue;
     const who = `runner ${r.runner}`;
     const where = r.node === '' ? r.runner : `${r.runner} on node ${r.node}`;
     const why = r.reason === undefined ? '' : `: ${r.reason}`;
@@ -62,11 +66,14 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
 
 /** Why runners are missing, each reason once, the most frequent first. */
 function reasonsOf(runners: readonly RunnerOutcome[]): string {
-  const counts = [...Map.groupBy(runners, (r) => r.reason ?? 'nobody knows why')].map(([reason, all]) => ({ reason, n: all.length })).sort((a, b) => b.n - a.n);
+  const counts = [...Map.groupBy(runners, (r) => (r.reason ?? 'nobody knows why').slice(0, maxReasonLength).toWellFormed())].map(([reason, all]) => ({ reason, n: all.length })).sort((a, b) => b.n - a.n);
   const told = counts.slice(0, maxReasons).map(({ reason, n }) => (counts.length === 1 ? reason : `${reason} (${n})`));
   return counts.length > maxReasons ? `${told.join('; ')}; and ${counts.length - maxReasons} more reasons` : told.join('; ');
 }
 const maxReasons = 3;
+const maxReasonLength = 300;
+/** Missing runners named one by one; beyond, one finding counts the rest. */
+const maxMissing = 20;
 
 /** What the task asked for and nobody could measure. */
 function judgeParts(notTested: readonly string[]): RoundFinding[] {
