@@ -15,6 +15,7 @@ import { NodeDns } from './dns/node-dns.ts';
 import { KeptProcess } from './kept/kept-process.ts';
 import { NodeIngress } from './kept/node-ingress.ts';
 import { keptRunner } from './kept/runner-spec.ts';
+import { StandIn } from './kept/stand-in.ts';
 import { capacityOf, machineConditions, nodeInfo } from './machine.ts';
 import { isLoopback } from './network/addresses/loopback.ts';
 import { NetworkHost } from './network/network-host.ts';
@@ -31,7 +32,7 @@ const noDocker = 'no Docker daemon is set for this node (ROUNDSMAN_NODE_AGENT_DO
 export class NodeAgent {
   readonly #context: ServiceContext<Settings>;
   readonly #runtime: ContainerRuntime;
-  readonly #runner: KeptProcess | undefined;
+  readonly #runner: KeptProcess | StandIn | undefined;
   readonly #podRuntime: PodRuntime;
   readonly #followed: FollowedNetwork;
   #network: NetworkHost | undefined;
@@ -50,10 +51,9 @@ export class NodeAgent {
   constructor(context: ServiceContext<Settings>, runtime: ContainerRuntime = new ProcessRuntime(join(context.config.dataDir, 'containers'))) {
     this.#context = context;
     this.#runtime = runtime;
-    const runner = keptRunner(context.config);
-    this.#runner = runner === undefined ? undefined : new KeptProcess(runner, runtime, context.log);
     const { docker, cluster, node } = context.config;
     this.#followed = new FollowedNetwork(context.bus, context.log);
+    this.#runner = this.#runnerOf(runtime);
     this.#podRuntime = docker === '' ? absentRuntime(noDocker) : new DockerPodRuntime({ socketPath: docker, cluster, node });
   }
 
@@ -93,6 +93,14 @@ export class NodeAgent {
     await Promise.all([this.#network?.stop(), this.#forwarding?.stop()]);
     await Promise.all([this.#runner?.stop(config.stopRunner), this.#ingress?.stop(config.stopRunner), this.#pods?.stop(), this.#dns?.stop(), this.#hosts?.stop()]);
     await this.#runtime.release();
+  }
+
+  #runnerOf(runtime: ContainerRuntime): KeptProcess | StandIn | undefined {
+    const { config, log } = this.#context;
+    const kept = keptRunner(config);
+    if (kept === undefined) return undefined;
+    const runner = new KeptProcess(kept, runtime, log);
+    return config.runnerStandsIn ? new StandIn({ runner, state: this.#followed.state, log }) : runner;
   }
 
   /** Pods ask it; a node that runs none needs none. */

@@ -19,6 +19,7 @@ export const settingsSchema = z.object({
   natsCaFile: z.string().optional().describe('PEM of the authority behind the certificate of NATS: runners then connect by TLS'),
   natsEndpointPort: z.coerce.number().int().min(1).max(65_535).optional().describe('Port of this machine at which pods of the cluster reach NATS: set where NATS runs, for one agent'),
   runnerEntry: z.string().default('').describe('Program of the probe-runner (its main.js); without it no runner is started'),
+  runnerStandsIn: z.enum(['true', 'false']).default('false').transform((text) => text === 'true').describe('Keep the runner only while the cluster has none in pods; for a node that runs pods'),
   runnerFlags: z.string().default('--max-semi-space-size=1,--optimize-for-size,--v8-pool-size=1,--no-memory-pool').transform(list).describe('Node flags for the runner, separated by commas'),
   runnerSeedFile: z.string().optional().describe('nkey seed of the runner’s identity'),
   runnerName: z.string().optional().describe('Default: <runtime>-<node>'),

@@ -18,10 +18,14 @@ export interface NatsCertificate {
  * For those who come over the network: other machines by its addresses, pods by the name of its Service. Made once, and anew by the same authority
  * when it lacks a name or runs out.
  */
-export async function natsCertificate(home: Home, listen: string | undefined, clusterDomain: string): Promise<NatsCertificate> {
+export async function natsCertificate(home: Home, listen: string | undefined, env: NodeJS.ProcessEnv): Promise<NatsCertificate> {
   const folder = home.file('keys', 'join');
   const service = `${natsService.name}.${natsService.namespace}.svc`;
-  const addresses = [...new Set([...(await machineAddresses([])), ...(listen === undefined ? [] : [listen])])].filter((address) => isIP(address) !== 0);
+  const clusterDomain = env['ROUNDSMAN_INTAKE_CLUSTER_DOMAIN'] || 'cluster.local';
+  // As its agents see it.
+  const set = env['ROUNDSMAN_NODE_AGENT_ADDRESSES'] || listen;
+  const found = await machineAddresses(set === undefined ? [] : set.split(',').map((address) => address.trim()));
+  const addresses = [...new Set([...found, ...(listen === undefined ? [] : [listen])])].filter((address) => isIP(address) !== 0);
   const { cert, key, ca } = (await serverCertificate({ tlsFolder: folder }, [service, `${service}.${clusterDomain}`, ...addresses])) ?? {};
   if (cert === undefined || key === undefined || ca === undefined) throw new Error(`no certificate was made in ${folder}`);
   const file = (name: string): string => home.file('keys', 'join', name);

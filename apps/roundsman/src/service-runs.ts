@@ -9,6 +9,7 @@ import { issuerSeedFile, seedFileOf } from './nats-server.ts';
 import { agentNetworkEnv, intakeNetworkEnv, unlessSet } from './network/home-network.ts';
 import { runnerOf } from './nodes.ts';
 import type { Carrier } from './runners/carrier.ts';
+import { imagesEnv } from './runners/settings.ts';
 import { policyEnv } from './target-policy.ts';
 
 export interface RunsOf {
@@ -56,7 +57,7 @@ export function runsOf(definitions: readonly ServiceDefinition[], at: RunsOf): S
         ROUNDSMAN_NODE_AGENT_DOCKER: docker,
         ROUNDSMAN_NODE_AGENT_CLUSTER: home.id,
         ...agentNetworkEnv(network.mode, node === nodes[0], process.env),
-        ...(carrier.kind === 'process' ? runnerEnv(home, node) : imagesEnv(carrier)),
+        ...(carrier.kind === 'process' ? runnerEnv(home, node) : imagesEnv(carrier.image)),
         // One for the machine.
         ...(node === nodes[0] ? { ROUNDSMAN_NODE_AGENT_INGRESS_ENTRY: ingressEntry, ROUNDSMAN_NODE_AGENT_INGRESS_SEED_FILE: seedFileOf(home, ingressIdentity(node)) } : {}),
         ...(node === nodes[0] && carrier.kind === 'daemonset' ? { ROUNDSMAN_NODE_AGENT_NATS_ENDPOINT_PORT: String(ports['nats']) } : {}),
@@ -73,10 +74,6 @@ const runnerEnv = (home: Home, node: string): NodeJS.ProcessEnv => ({
   ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
   ROUNDSMAN_NODE_AGENT_RUNNER_SEED_FILE: seedFileOf(home, runnerIdentity(runnerOf(node), node)),
 });
-
-/** The image of runners beside those that the person has. */
-export const imagesEnv = (carrier: Carrier): NodeJS.ProcessEnv =>
-  carrier.kind === 'process' || carrier.image === undefined ? {} : { ROUNDSMAN_NODE_AGENT_IMAGE_ARCHIVES: [carrier.image.archive, process.env['ROUNDSMAN_NODE_AGENT_IMAGE_ARCHIVES']].filter(Boolean).join(',') };
 
 /** Runtimes are made by this cluster's own API. Without pods, too: what was made for them before is removed. */
 function controllersEnv({ home, network, carrier, certificate }: RunsOf): NodeJS.ProcessEnv {

@@ -126,9 +126,9 @@ export class Supervisor implements Supervised {
 
     const { listen } = this.#options;
     say('Starting NATS and Postgres ...');
-    const carrying = carrierOf(home, docker, process.env, say);
     const overNetwork = listen !== undefined || 'socket' in docker;
-    const certificate = overNetwork ? await natsCertificate(home, listen, process.env['ROUNDSMAN_INTAKE_CLUSTER_DOMAIN'] || 'cluster.local') : undefined;
+    const certificate = overNetwork ? await natsCertificate(home, listen, process.env) : undefined;
+    const carrying = carrierOf(home, docker, certificate?.addresses ?? [], process.env, say);
     const issuer = 'socket' in docker ? await issuerOf(home) : undefined;
     const loading = loadServices([...controlPlane, 'node-agent']);
     // Awaited below; until then a failure here must not look like an unhandled one.

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '@roundsman/api';
 import type { PodContainer, PodOnRuntime, PodRuntime } from '@roundsman/containers';
-import { storedRun, type Run } from '../containers/run.ts';
+import { runOf, storedRun, type Run } from '../containers/run.ts';
 import { lastWordsOf } from '../status/last-words.ts';
 import type { PodFiles } from '../volumes/pod-files.ts';
 import { RunBook } from './run-book.ts';
@@ -53,18 +53,19 @@ export class PodRuns {
     await this.#readAll();
   }
 
-  /** Takes what there is on the machine for all there is; whether anything differed. */
-  replace(found: PodOnRuntime | undefined): boolean {
+  /** Takes what there is on the machine for all there is: whether anything differed, and the containers that have ended since, to be learned of. */
+  replace(found: PodOnRuntime | undefined): { readonly changed: boolean; readonly ended: readonly string[] } {
     return this.#book.replace(found?.containers ?? [], Date.now());
   }
 
-  /** Looks at a container that changed. */
+  /** Looks at a container that changed. Its end is known together with its last words, never before. */
   async learn(id: string): Promise<void> {
     const container = await this.#runtime.inspect(id);
     if (container === undefined) return this.#book.lose(id, Date.now());
     const problem = container.problem ?? this.#book.find(id)?.startProblem;
-    this.#book.put(problem === undefined ? container : { ...container, problem });
-    await this.#readAll();
+    const seen = problem === undefined ? container : { ...container, problem };
+    await this.#readLastWords(runOf(seen));
+    this.#book.put(seen);
   }
 
   /** The run that a failed start has left, if it has; its words are the daemon's. */

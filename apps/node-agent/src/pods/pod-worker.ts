@@ -127,9 +127,9 @@ export class PodWorker {
   /** A look at the machine that began when `seen` was as given. */
   observe(found: PodOnRuntime | undefined, seen: number): void {
     if (!this.#ready || seen !== this.seen || this.#sandbox.busy || this.#work.busy.size > 0 || this.#closing) return;
-    const changed = this.#runs.replace(found);
-    if (!this.#sandbox.observe(found?.sandbox) && !changed) return;
-    for (const run of this.#runs.newest().values()) if (run.state === 'exited' && run.told === undefined) this.#beside(() => this.#runs.learn(run.id));
+    const { changed, ended } = this.#runs.replace(found);
+    if (!this.#sandbox.observe(found?.sandbox) && !changed && ended.length === 0) return;
+    for (const id of ended) this.#beside(() => this.#runs.learn(id));
     this.wake();
   }
 

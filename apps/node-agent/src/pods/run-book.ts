@@ -59,17 +59,20 @@ export class RunBook {
     this.version += 1;
   }
 
-  /** Takes what there is for all there is; whether anything differed. */
-  replace(containers: readonly PodContainer[], now: number): boolean {
+  /** Takes what there is for all there is. Those that have ended since are not taken as ended but returned: whoever tells of an end must know its last words. */
+  replace(containers: readonly PodContainer[], now: number): { readonly changed: boolean; readonly ended: readonly string[] } {
     const before = this.version;
+    const ended: string[] = [];
     const ids = new Set(containers.map(({ id }) => id));
     for (const run of [...this.#runs.values()].flat()) if (!ids.has(run.id)) this.lose(run.id, now);
     for (const container of containers) {
       const known = this.find(container.id);
       const seen = runOf(container);
-      if (known === undefined || known.state !== seen.state || known.finishedAt !== seen.finishedAt) this.put(container);
+      if (known !== undefined && known.state === seen.state && known.finishedAt === seen.finishedAt) continue;
+      if (seen.state === 'exited') ended.push(container.id);
+      else this.put(container);
     }
-    return this.version !== before;
+    return { changed: this.version !== before, ended };
   }
 
   /** Ended runs that nobody asks for any more. */

@@ -6,13 +6,15 @@ import { ingressEntry } from '@roundsman/ingress';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { refuseUnknownSettings, runServices, type RunningServices } from '@roundsman/service';
 import type { Logger } from 'pino';
-import { dockerNotice, findDocker } from '../docker.ts';
+import { dockerNotice, findDocker, type Docker } from '../docker.ts';
 import type { Home, State } from '../home.ts';
 import { logTo } from '../log.ts';
 import { agentNetworkEnv } from '../network/home-network.ts';
 import { seedFileOf } from '../nats-server.ts';
 import { runnerOf } from '../nodes.ts';
 import { descendants, record } from '../processes.ts';
+import { bringRunnerImage, type RunnerImage } from '../runners/image.ts';
+import { imagesEnv } from '../runners/settings.ts';
 import { loadServices, serviceNames } from '../services.ts';
 import type { Supervised } from '../stay.ts';
 import { policyEnv } from '../target-policy.ts';
@@ -61,7 +63,7 @@ export class Member implements Supervised {
       supervisor: record('supervisor', process.pid)!,
       processes: [],
     });
-    const definitions = await loadServices(['node-agent']);
+    const [definitions, image] = await Promise.all([loadServices(['node-agent']), this.#image(docker)]);
     const identity = agentIdentity(node);
     const { seed } = await loadSeed(seedFileOf(home, identity));
     const ingressSeed = seedFileOf(home, ingressIdentity(node));
@@ -80,6 +82,7 @@ export class Member implements Supervised {
           ROUNDSMAN_NODE_AGENT_DOCKER: 'socket' in docker ? docker.socket : '',
           ROUNDSMAN_NODE_AGENT_CLUSTER: membership.cluster,
           ...agentNetworkEnv('machine', true, process.env),
+          ...(image === undefined ? {} : { ...imagesEnv(image), ROUNDSMAN_NODE_AGENT_RUNNER_STANDS_IN: 'true' }),
           ROUNDSMAN_NODE_AGENT_RUNNER_ENTRY: runnerEntry,
           ROUNDSMAN_NODE_AGENT_RUNNER_FLAGS: runnerNodeFlags.join(','),
           ROUNDSMAN_NODE_AGENT_RUNNER_NAME: runnerOf(node),
@@ -99,6 +102,15 @@ export class Member implements Supervised {
     this.#save({ ...this.#state!, phase: 'ready', readyAt: new Date().toISOString() });
     this.log.info({ cluster: membership.at, node, address }, 'ready');
     return this.#state!;
+  }
+
+  /** The cluster's runner here is a pod where Docker and the image are; its own Runner process stands in where the cluster has none in pods. */
+  async #image(docker: Docker): Promise<RunnerImage | undefined> {
+    if ('missing' in docker) return undefined;
+    return bringRunnerImage(this.#options.home).catch((error: unknown) => {
+      this.#options.say(`The image of runners cannot be made here, so they are not there as pods: ${(error as Error).message}`);
+      return undefined;
+    });
   }
 
   stop(): Promise<void> {
