@@ -1,9 +1,10 @@
 import type { AnyTask, KubeObject, Runtime } from '@roundsman/api';
-import { resources, type Cluster } from '@roundsman/cluster';
+import { resources, type Cluster, type ClusterResource } from '@roundsman/cluster';
 import { agentSpecOf, serviceTypeOf } from '../lifetime/own-runtime.ts';
 import type { Settings } from '../../settings.ts';
 import type { RuntimeFacts } from '../manifests/facts.ts';
 import { ingressOf } from '../manifests/ingress.ts';
+import { installationLabel } from '../manifests/labels.ts';
 import { portsOf } from '../manifests/ports.ts';
 import { secretOf } from '../manifests/secret.ts';
 import { serviceNameOf, servicesOf } from '../manifests/services.ts';
@@ -62,14 +63,22 @@ export async function keepObjects(making: Making, keeper: ObjectKeeper, owners: 
   return problems;
 }
 
-/** Removes all that was made under the names of a runtime, whether it was ever seen or not. Rejects when the API cannot be reached or refuses. */
-export async function removeObjects(cluster: Cluster, { metadata, spec }: WorkloadRuntime): Promise<void> {
+/**
+ * Removes all that was made under the names of a runtime, whether it was ever seen or not, but for what another installation has made in the same cluster: default runtimes
+ * are all called alike. Rejects when the API cannot be reached or refuses.
+ */
+export async function removeObjects(cluster: Cluster, { metadata, spec }: WorkloadRuntime, installation: string): Promise<void> {
   const { namespace = '' } = metadata;
   const { workload, kind } = spec;
+  const remove = async (resource: ClusterResource, name: string, propagationPolicy?: 'Background'): Promise<void> => {
+    const there = await cluster.get<KubeObject>(resource, namespace, name);
+    if (there === undefined || (there.metadata.labels?.[installationLabel] ?? installation) !== installation) return;
+    await cluster.delete(resource, namespace, name, { uid: there.metadata.uid, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) });
+  };
   await Promise.all([
-    cluster.delete(kind === 'DaemonSet' ? resources.daemonSets : resources.deployments, namespace, workload, { propagationPolicy: 'Background' }),
-    cluster.delete(resources.ingresses, namespace, workload),
-    ...(['v4', 'v6'] as const).map((family) => cluster.delete(resources.services, namespace, serviceNameOf(workload, family))),
-    cluster.delete(resources.secrets, namespace, workload),
+    remove(kind === 'DaemonSet' ? resources.daemonSets : resources.deployments, workload, 'Background'),
+    remove(resources.ingresses, workload),
+    ...(['v4', 'v6'] as const).map((family) => remove(resources.services, serviceNameOf(workload, family))),
+    remove(resources.secrets, workload),
   ]);
 }

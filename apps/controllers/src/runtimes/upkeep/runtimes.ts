@@ -162,8 +162,10 @@ export function runtimes(deps: Deps): LoopDefinition {
         await objects.updateStatus(caches.runtimes, runtime, endingStatus(runtime, 'the controllers have no Kubernetes API (ROUNDSMAN_CONTROLLERS_KUBECONFIG) to remove it from'));
         return;
       }
+      const installation = installationOf();
+      if (installation === undefined) return { againAfterMs: listingAgainMs };
       try {
-        await removeObjects(tools.cluster, runtime);
+        await removeObjects(tools.cluster, runtime, installation);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         await objects.updateStatus(caches.runtimes, runtime, endingStatus(runtime, why));
