@@ -54,7 +54,7 @@ const tcp = container('TCP');
 const udp = container('UDP');
 
 /** As a server stores it: `0.5` of a CPU is `500m`. */
-function canonicalResources({ claims: _, ...resources }: ResourceRequirements & { claims?: unknown }): object {
+function canonicalResources({ claims: _claims, ...resources }: ResourceRequirements & { claims?: unknown }): object {
   return Object.fromEntries(Object.entries(resources).map(([kind, amounts]) => [kind, Object.fromEntries(Object.entries((amounts ?? {}) as Record<string, string | number>).map(([name, amount]) => [name, canonicalQuantity(String(amount))]))]));
 }
 
