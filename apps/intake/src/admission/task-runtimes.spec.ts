@@ -77,6 +77,11 @@ describe('agentSpec', () => {
   ])('%j is refused', (agentSpec, field, message) => {
     expect(causes(() => create('AppHttpHealthy', http({ agentSpec }), {}, new SmallCluster()))).toEqual([{ field: `spec.agentSpec.${field}`, message: expect.stringMatching(message) }]);
   });
+  it('finds no room on nodes that run no containers', () => {
+    const world = new SmallCluster();
+    world.node('node-3', { cpu: '64', memory: '64Gi' }, 'False');
+    expect(causes(() => create('AppHttpHealthy', http({ agentSpec: { resources: { requests: { cpu: '8' } } } }), {}, world))).toEqual([{ field: 'spec.agentSpec.resources.requests[cpu]', message: expect.stringContaining('the largest one has 4') }]);
+  });
   it('tells of replicas that a DaemonSet does not have', () => {
     expect(create('AppHttpHealthy', http({ agentSpec: { deploymentReplicas: 2 } }), {}, new SmallCluster()).warnings).toEqual([expect.stringContaining('spec.agentSpec.deploymentReplicas: not used')]);
   });
@@ -143,8 +148,8 @@ describe('what a cluster has', () => {
     expect(create('AppHttpHealthy', http({ agentSpec: {} }), {}, cluster().without('runtimes.roundsman.io', 'default')).type).toBe('ADDED');
   });
   it.each<[string, ConstructorParameters<typeof SmallCluster>[0], object, string, RegExp]>([
-    ['IPv6', {}, { ipv6: true }, 'spec.target.ipv6', /^Forbidden: this cluster has no IPv6 addresses, only IPv4$/],
-    ['IPv4', { families: ['v6'] }, { ipv6: true }, 'spec.target.ipv4', /^Forbidden: this cluster has no IPv4 addresses, only IPv6$/],
+    ['IPv6', {}, { ipv6: true }, 'spec.target.ipv6', /^Forbidden: this cluster has no IPv6 addresses, only IPv4: set it to false$/],
+    ['IPv4', { families: ['v6'] }, { ipv6: true }, 'spec.target.ipv4', /^Forbidden: this cluster has no IPv4 addresses, only IPv6: set it to false$/],
     ['addresses for load balancers', { pool: [] }, { loadBalancer: true }, 'spec.target.loadBalancer', /^Forbidden: this cluster has no IPv4 addresses for load balancers \(ROUNDSMAN_INTAKE_LOAD_BALANCER_CIDRS\)$/],
     ['such addresses in one family', { families: ['v4', 'v6'] }, { ipv6: true, loadBalancer: true }, 'spec.target.loadBalancer', /no IPv6 addresses for load balancers/],
   ])('is not asked for what it lacks: %s', (_what, options, target, field, message) => {

@@ -22,7 +22,7 @@ export function reachRules(target: NetReachSpec['target'], context: AdmissionCon
   const families = knownFamilies(context);
   for (const family of asked) {
     if (families === undefined || families.includes(family)) continue;
-    causes.push(forbiddenField(`spec.target.${members[family]}`, `this cluster has no ${familyNames[family]} addresses, only ${families.map((one) => familyNames[one]).join(' and ')}`));
+    causes.push(forbiddenField(`spec.target.${members[family]}`, `this cluster has no ${familyNames[family]} addresses, only ${families.map((one) => familyNames[one]).join(' and ')}: set it to false`));
   }
   if (target.loadBalancer) balancerRule(asked.filter((family) => families?.includes(family) !== false), context, found);
   if (target.ingress && storedNodes(context).length > 0 && context.list('ingressclasses.networking.k8s.io').length === 0) {
