@@ -102,7 +102,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
   readonly #cluster: Cluster | undefined;
   #logins: Subscription | undefined;
 
-  constructor(context: ServiceContext<Settings>) {
+  constructor(context: ServiceContext<Settings>, open: typeof openCluster = openCluster) {
     const { bus, config, log, databaseUrl, metrics, health } = context;
     if (databaseUrl === undefined) throw new Error('the controllers need a database');
     this.#context = context;
@@ -117,7 +117,7 @@ export class Controllers implements OnApplicationBootstrap, OnApplicationShutdow
       log,
     });
     this.#caches = new Caches(store, this.#replica);
-    this.#cluster = config.kubeconfig === '' ? undefined : openCluster({ kubeconfig: config.kubeconfig, userAgent: 'roundsman-controllers', log });
+    this.#cluster = config.kubeconfig === '' ? undefined : open({ kubeconfig: config.kubeconfig, userAgent: 'roundsman-controllers', log });
     this.#metrics = new ControllersMetrics(metrics, { leading: () => this.#replica.leading });
   }
 

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isPodReady, kindByGvk, kindByResource, resourceKey, type KubeObject, type Pod } from '@roundsman/api';
 import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
+import type { Cluster } from '@roundsman/cluster';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
 import { migrateStore, openStore, type Store } from '@roundsman/store';
 import { eventually, startNats, startPostgres, type TestNats, type TestPostgres } from '@roundsman/testkit';
-import { service } from '../index.ts';
+import { service, serviceWith } from '../index.ts';
 import { FakeNodes } from './fake-nodes.ts';
 
 const readyMark = '"leading"';
@@ -27,24 +28,26 @@ export class TestCluster {
   readonly #postgres: TestPostgres;
   readonly #databaseUrl: string;
   readonly #intake: ChildProcess;
+  readonly #kubernetes: Cluster | undefined;
   readonly #controllers: RunningServices[] = [];
 
-  private constructor(parts: { bus: Bus; store: Store; nats: TestNats; postgres: TestPostgres; databaseUrl: string; intake: ChildProcess }) {
+  private constructor(parts: { bus: Bus; store: Store; nats: TestNats; postgres: TestPostgres; databaseUrl: string; intake: ChildProcess; kubernetes: Cluster | undefined }) {
     this.bus = parts.bus;
     this.store = parts.store;
     this.nats = parts.nats;
     this.#postgres = parts.postgres;
     this.#databaseUrl = parts.databaseUrl;
     this.#intake = parts.intake;
+    this.#kubernetes = parts.kubernetes;
     this.nodes = new FakeNodes(parts.bus, parts.store);
   }
 
-  /** `settings`: of the controllers and of intake. */
-  static async start(settings: NodeJS.ProcessEnv = {}, through?: Through): Promise<TestCluster> {
+  /** `settings`: of the controllers and of intake. `kubernetes`: the API of the kubeconfig that these name. */
+  static async start(settings: NodeJS.ProcessEnv = {}, through?: Through, kubernetes?: Cluster): Promise<TestCluster> {
     const [postgres, nats] = await Promise.all([startPostgres({ prepare: migrateStore }), startNats()]);
     const databaseUrl = await postgres.createDatabase();
     const intake = await startIntake(databaseUrl, nats.url, settings);
-    const cluster = new TestCluster({ bus: await nats.connect('tester'), store: openStore(databaseUrl), nats, postgres, databaseUrl, intake });
+    const cluster = new TestCluster({ bus: await nats.connect('tester'), store: openStore(databaseUrl), nats, postgres, databaseUrl, intake, kubernetes });
     await cluster.startControllers(settings, through);
     await cluster.nodes.start();
     return cluster;
@@ -63,7 +66,9 @@ export class TestCluster {
         },
       },
     });
-    const instance = await runServices([{ definition: service }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: async (identity) => through(await this.nats.connect(identity)) });
+    const kubernetes = this.#kubernetes;
+    const definition = kubernetes === undefined ? service : serviceWith(() => kubernetes);
+    const instance = await runServices([{ definition }], { env: settings, log, databaseUrl: this.#databaseUrl, connect: async (identity) => through(await this.nats.connect(identity)) });
     this.#controllers.push(instance);
     await eventually(() => {
       const { ready, checks } = instance.health.report();
