@@ -68,6 +68,8 @@ describe('closing a round', () => {
     await ingest.store([good('runner-1'), good('runner-2')]);
     expect(await close('complete')).toBeUndefined();
     expect(await openRounds(pool)).toMatchObject([{ taskUid: uid, round: 1, registered: true, pending: 1, expected: 3 }]);
+    // What is in can be seen while the others still run.
+    expect((await pool.query('select distinct runner from grafana.targets where task_uid = $1 order by 1', [uid])).rows).toEqual([{ runner: 'runner-1' }, { runner: 'runner-2' }]);
     await ingest.store([good('runner-3')]);
     expect(await close('complete')).toMatchObject({ state: 'succeed', verdict: { state: 'healthy' }, namespace: 'default', task: 'mesh', version: 1 });
     expect(await close('complete')).toBeUndefined();
