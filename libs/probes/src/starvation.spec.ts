@@ -17,7 +17,7 @@ describe('startStarvationMeter', () => {
     }
     const starvation = starvationSchema.parse(meter.stop());
     expect(starvation.suspect).toBe(true);
-    expect(starvation.reasons[0]).toMatch(/the measuring thread stood still for \d+\.\d % of the round \(\d+ ms\), above 2 %/);
+    expect(starvation.reasons[0]).toMatch(/the measuring thread stood still for (\d+\.\d % of the round \(\d+ ms\), above 2 %|\d+ ms, above 250 ms)/);
     expect(starvation.loopDelayP99Ms).toBeGreaterThan(30);
     expect(starvation.cpuShare).toBeGreaterThan(0.3);
     expect(starvation.rssBytes).toBeGreaterThan(1e6);
@@ -31,7 +31,7 @@ describe('startStarvationMeter', () => {
     await rest(1500);
     const starvation = starvationSchema.parse(meter.stop());
     expect(starvation.suspect).toBe(true);
-    expect(starvation.reasons[0]).toMatch(/the measuring thread stood still for (2[5-9]\d|[3-9]\d\d) ms, above 250 ms/);
+    expect(starvation.reasons[0]).toMatch(/the measuring thread stood still for (2[5-9]\d|[3-9]\d\d|\d{4,}) ms, above 250 ms/);
     expect(starvation.stalledShare).toBeGreaterThan(0.08);
   });
 
