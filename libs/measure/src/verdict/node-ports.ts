@@ -31,9 +31,11 @@ export function judgeNodePorts(observations: readonly Observation[], below: Belo
   const open = cells.filter((cell) => cell.health === 'good' || !isExplained(cell, below));
   const said = new Set<Cell>();
   const bad = (from: readonly Cell[]): Cell[] => from.filter((cell) => cell.health === 'down' && !said.has(cell));
-  const nodes = [...new Set(open.flatMap(({ from, to }) => [from, to]))].sort(compareNames);
+  const columns = Map.groupBy(open, ({ to }) => to);
+  const rows = Map.groupBy(open, ({ from }) => from);
+  const nodes = [...new Set([...columns.keys(), ...rows.keys()])].sort(compareNames);
   for (const node of nodes) {
-    const column = open.filter(({ to }) => to === node);
+    const column = columns.get(node) ?? [];
     const down = bad(column);
     const remote = down.filter(({ from }) => from !== node);
     const self = column.find(({ from }) => from === node);
@@ -53,10 +55,11 @@ export function judgeNodePorts(observations: readonly Observation[], below: Belo
     });
   }
   for (const node of nodes) {
-    const row = open.filter(({ from, to }) => from === node && to !== node);
+    const whole = rows.get(node) ?? [];
+    const row = whole.filter(({ to }) => to !== node);
     const down = bad(row);
     if (down.length < 2 || down.length < row.length) continue;
-    const own = bad(open).find(({ from, to }) => from === node && to === node);
+    const own = bad(whole).find(({ to }) => to === node);
     const all = own === undefined ? down : [...down, own];
     for (const cell of all) said.add(cell);
     add({
@@ -77,18 +80,18 @@ export function judgeNodePorts(observations: readonly Observation[], below: Belo
 }
 
 function judgeImpaired(impaired: readonly Cell[], open: readonly Cell[], add: (draft: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>) => unknown): void {
-  let rest = [...impaired];
+  const rest = new Set(impaired);
   const one = (cells: readonly Cell[], subject: string, what: (at: string, over: string) => string, whole: 'target-degraded' | 'node-degraded'): void => {
     const all = cells.flatMap((cell) => cell.all);
     const { code, text } = impairment(all);
     add({ code: code ?? whole, severity: 'warning', subject, seen: all, say: ({ over, at }) => `${what(at, over)}: ${text}.` });
-    rest = rest.filter((cell) => !cells.includes(cell));
+    for (const cell of cells) rest.delete(cell);
   };
-  if (rest.length > 1 && rest.length === open.length) return one(rest, 'layer nodePort', (_, over) => `All node ports are degraded${over}`, 'target-degraded');
+  if (rest.size > 1 && rest.size === open.length) return one(impaired, 'layer nodePort', (_, over) => `All node ports are degraded${over}`, 'target-degraded');
   for (const [node, column] of Map.groupBy(open, ({ to }) => to)) {
-    if (column.length > 1 && column.every((cell) => rest.includes(cell))) one(column, `node ${node}`, (at, over) => `The node port of node ${node} (${at}) is degraded from everywhere${over}`, 'node-degraded');
+    if (column.length > 1 && column.every((cell) => rest.has(cell))) one(column, `node ${node}`, (at, over) => `The node port of node ${node} (${at}) is degraded from everywhere${over}`, 'node-degraded');
   }
-  for (const { from, to, all } of limited(rest, 'path-degraded', 'warning', add)) {
+  for (const { from, to, all } of limited([...rest], 'path-degraded', 'warning', add)) {
     const { code, text } = impairment(all);
     add({ code: code ?? 'path-degraded', severity: 'warning', subject: `path ${from} -> nodePort ${to}`, seen: all, say: ({ over, at }) => `The node port of node ${to} (${at}) is degraded from node ${from}${over}: ${text}.` });
   }

@@ -14,10 +14,11 @@ import { judgeTarget, mergeBySource } from './targets.ts';
  * runner reported.
  */
 export function judgeReachability(observations: readonly Observation[], silent: ReadonlySet<string>): RoundFinding[] {
-  const endpoints = observations.filter(({ result }) => result.layer === 'endpoint' && result.targetNode !== undefined);
+  const isEndpoint = ({ result }: Observation): boolean => result.layer === 'endpoint' && result.targetNode !== undefined;
+  const endpoints = observations.filter(isEndpoint);
   const pods = endpoints.filter(({ result }) => result.interface === undefined);
   const forwarded = observations.filter(({ result }) => isForwarding(result.layer));
-  const others = observations.filter((o) => !endpoints.includes(o) && !isForwarding(o.result.layer));
+  const others = observations.filter((o) => !isEndpoint(o) && !isForwarding(o.result.layer));
 
   const meshes = judgePods(pods);
   const drafts: Draft[] = [...meshes.values()].flatMap((mesh) => mesh.drafts);
