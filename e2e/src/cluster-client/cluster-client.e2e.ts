@@ -43,7 +43,7 @@ describe.each(servers)('the client of a Kubernetes API, before $name', ({ start 
   const serverUrl = (): URL => new URL(readKubeconfig(server.kubeconfig).clusters[0]?.cluster.server ?? '');
   const throughWire = (): string => variant('through-wire', ({ clusters: [one] }) => void (one!.cluster.server = `https://127.0.0.1:${wire.port}`));
   const kubectl = (...args: string[]): Promise<unknown> => promisify(execFile)(kubectlPath(), ['--kubeconfig', server.kubeconfig, ...args], { env: { ...process.env, HOME: server.folder } });
-  const apply = (by: Cluster, name: string, data: Record<string, string>): Promise<ConfigMap> => by.apply<ConfigMap>(configMap(name, data, { test: label }) as never);
+  const apply = (by: Cluster, name: string, data: Record<string, string>): Promise<ConfigMap> => by.apply<ConfigMap>(configMap(name, data, { test: label }));
   const follow = (): { followed: Followed<ConfigMap>; seen: string[] } => {
     const followed = cluster.follow<ConfigMap>(configMaps, { namespace: 'default', labelSelector: `test=${label}` });
     const seen: string[] = [];
@@ -89,11 +89,11 @@ describe.each(servers)('the client of a Kubernetes API, before $name', ({ start 
   });
 
   it('says in the words of the server what it refuses, and knows what that serves', async () => {
-    const wrong = await cluster.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'wrong', namespace: 'default' }, spec: { ports: [{ port: 99999 }] } } as never).catch((error: unknown) => error);
+    const wrong = await cluster.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'wrong', namespace: 'default' }, spec: { ports: [{ port: 99999 }] } }).catch((error: unknown) => error);
     expect(wrong).toBeInstanceOf(ClusterError);
     expect(wrong).toMatchObject({ code: 422, reason: 'Invalid', message: expect.stringMatching(/^Service "wrong" is invalid: .*spec.ports\[0\].port: Invalid value: 99999/) });
-    await expect(cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'nowhere' } } as never)).rejects.toMatchObject({ code: 404, message: 'namespaces "nowhere" not found' });
-    await expect(cluster.apply({ apiVersion: 'v1', kind: 'Nothing', metadata: { name: 'x' } } as never)).rejects.toMatchObject({ code: 404 });
+    await expect(cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'nowhere' } })).rejects.toMatchObject({ code: 404, message: 'namespaces "nowhere" not found' });
+    await expect(cluster.apply({ apiVersion: 'v1', kind: 'Nothing', metadata: { name: 'x' } })).rejects.toMatchObject({ code: 404 });
     expect([await cluster.serves('apps/v1'), await cluster.serves('apps/v0')]).toEqual([true, false]);
     expect((await cluster.list(resources.namespaces)).map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toContain('Namespace default');
   });

@@ -26,6 +26,14 @@ export interface Followed<T extends KubeObject> {
   stop(): void;
 }
 
+/** An object as it is to be: the members that are ours to decide. */
+export interface Applied {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined; readonly [member: string]: unknown };
+  readonly [member: string]: unknown;
+}
+
 /**
  * A Kubernetes API: the small cluster's own gateway or any other. Errors of the server are `ClusterError`s; one that cannot be reached is an ordinary error.
  */
@@ -35,7 +43,7 @@ export interface Cluster {
   /** For health: why it could not be spoken to when that was last tried, in words. */
   problem(): string | undefined;
   /** Makes or changes an object so that it is as said, by server-side apply as field manager `roundsman`; conflicts are taken over. Answers it as it is then. */
-  apply<T extends KubeObject>(object: Partial<T> & Pick<KubeObject, 'apiVersion' | 'kind'> & { metadata: { name: string; namespace?: string } }): Promise<T>;
+  apply<T extends KubeObject>(object: Applied | KubeObject): Promise<T>;
   get<T extends KubeObject>(resource: ClusterResource, namespace: string | undefined, name: string): Promise<T | undefined>;
   list<T extends KubeObject>(resource: ClusterResource, options?: { namespace?: string; labelSelector?: string }): Promise<T[]>;
   /** Nothing when it is not there, or when there is another one of that name now. */

@@ -1,5 +1,5 @@
 import type { KubeObject } from '@roundsman/api';
-import { ClusterError, type Cluster, type ClusterResource, type Followed } from './cluster.ts';
+import { ClusterError, type Applied, type Cluster, type ClusterResource, type Followed } from './cluster.ts';
 import type { Connection } from './connection/connection.ts';
 import { Discovery } from './discovery.ts';
 import { Follow, type FollowTimes, type Log } from './follow/follow.ts';
@@ -35,7 +35,7 @@ export class HttpCluster implements Cluster {
     return this.#connection.problem();
   }
 
-  async apply<T extends KubeObject>(wanted: Partial<T> & Pick<KubeObject, 'apiVersion' | 'kind'> & { metadata: { name: string; namespace?: string } }): Promise<T> {
+  async apply<T extends KubeObject>(wanted: Applied | KubeObject): Promise<T> {
     const { name, namespace } = wanted.metadata;
     const resource = await this.#discovery.resource(wanted.apiVersion, wanted.kind);
     const { object, warnings } = await this.#connection.json<T>({ method: 'PATCH', path: objectPath(resource, namespace, name), query: { fieldManager, force: true }, body: wanted, contentType: 'application/apply-patch+yaml' });

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { matchesLabels, parseLabelSelector, type KubeObject } from '@roundsman/api';
-import { ClusterError, type Change, type Cluster, type ClusterResource, type Followed } from './cluster.ts';
+import { ClusterError, type Applied, type Change, type Cluster, type ClusterResource, type Followed } from './cluster.ts';
 import { Mirror } from './follow/mirror.ts';
 import { resources } from './resources.ts';
 
 type Json = Record<string, unknown>;
-type Applied = Pick<KubeObject, 'apiVersion' | 'kind'> & { metadata: { name: string; namespace?: string } };
 
 /**
  * A Kubernetes API in memory, for specs of controllers: objects are applied, deleted and followed, and nothing happens by itself. Lists are replaced whole when
@@ -30,7 +29,7 @@ export class MemoryCluster implements Cluster {
     return this.trouble;
   }
 
-  async apply<T extends KubeObject>(object: Partial<T> & Applied): Promise<T> {
+  async apply<T extends KubeObject>(object: Applied | KubeObject): Promise<T> {
     const resource = this.#kinds.find(({ apiVersion, kind }) => apiVersion === object.apiVersion && kind === object.kind);
     if (resource === undefined) throw new ClusterError(`no matches for kind "${object.kind}" in version "${object.apiVersion}"`, 404, 'NotFound');
     const { name, namespace } = object.metadata;
