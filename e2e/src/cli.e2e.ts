@@ -39,7 +39,8 @@ function newHome(name: string): string {
 }
 
 function envOf(home: string): NodeJS.ProcessEnv {
-  return { ...process.env, ROUNDSMAN_HOME: home, NO_COLOR: '1', NODE_OPTIONS: '' };
+  // Without Docker, also where there is one: cli-docker.e2e.ts is about that.
+  return { ...process.env, DOCKER_HOST: 'unix:///no/docker.sock', ROUNDSMAN_HOME: home, NO_COLOR: '1', NODE_OPTIONS: '' };
 }
 
 function roundsman(home: string, ...args: string[]): Promise<Outcome> {
