@@ -126,12 +126,11 @@ function judgeImpaired(grid: Grid, impaired: Cell[], on: string, add: Add): void
   }
 }
 
-/** Names so many one by one, and counts the rest. */
-export function limited<T extends { all: Observation[] }>(cells: T[], code: 'path-broken' | 'path-degraded', severity: RoundFinding['severity'], add: Add): T[] {
-  if (cells.length <= maxPairs) return cells;
+/** Hands out so many to be named one by one, and then counts the rest. */
+export function* limited<T extends { all: Observation[] }>(cells: readonly T[], code: 'path-broken' | 'path-degraded', severity: RoundFinding['severity'], add: Add): Generator<T> {
+  yield* cells.slice(0, maxPairs);
   const rest = cells.slice(maxPairs);
-  add({ code, severity, subject: `${rest.length} more paths`, say: ({ over }) => `${rest.length} more paths${over} have the same trouble.`, seen: rest.flatMap((c) => c.all) });
-  return cells.slice(0, maxPairs);
+  if (rest.length > 0) add({ code, severity, subject: `${rest.length} more paths`, say: ({ over }) => `${rest.length} more paths${over} have the same trouble.`, seen: rest.flatMap((c) => c.all) });
 }
 
 /** The verdict of a family in which nothing comes through while another one works. */

@@ -41,7 +41,6 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
   }
   const sorted = runners.toSorted((a, b) => compareNames(a.runner, b.runner));
   const unnamed = sorted.filter((r) => r.state === 'missing').slice(maxMissing);
-  if (unnamed.length > 0) findings.push({ code: 'runner-missing', severity: 'warning', subject: `${unnamed.length} more runners`, message: `${unnamed.length} more runners did not report: ${reasonsOf(unnamed)}.`, evidence: [] });
   for (const r of sorted) {
     if (unnamed.includes(r)) continue;
     const who = `runner ${r.runner}`;
@@ -61,6 +60,7 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
       findings.push({ code: 'prober-exhausted', severity: 'warning', subject: who, message: `Runner ${where} reached its own limits, what it measured at ${exhausted.length} of its ${r.targets.length} targets cannot be trusted; ${first!.target}: ${exhaustionOf(first!)}.`, evidence: evidenceOf(exhausted.map((t) => observe(r.node, t))) });
     }
   }
+  if (unnamed.length > 0) findings.push({ code: 'runner-missing', severity: 'warning', subject: `${unnamed.length} more runners`, message: `${unnamed.length} more runners did not report: ${reasonsOf(unnamed)}.`, evidence: [] });
   return findings;
 }
 
