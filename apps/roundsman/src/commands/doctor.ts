@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, readdirSync, statfsSyn
 import { availableParallelism, freemem, homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { machineAddresses } from '@roundsman/node-agent';
 import { findDocker } from '../docker.ts';
 import { Home } from '../home.ts';
 import { findNats } from '../nats-binary.ts';
@@ -22,7 +23,7 @@ interface Finding {
 /** Looks at the machine; exit code 1 when something that the product needs is missing. */
 export async function doctor(options: { readonly json?: boolean }): Promise<void> {
   const findings: Finding[] = [];
-  for (const check of [node, npm, nats, postgres, kubectl, docker, natsProgram, ports, disk, memory, processor, home]) findings.push(await check());
+  for (const check of [node, npm, nats, postgres, kubectl, docker, runners, natsProgram, ports, disk, memory, processor, home]) findings.push(await check());
   const missing = findings.filter(({ state }) => state === 'missing');
   process.exitCode = missing.length > 0 ? 1 : 0;
   if (options.json) {
@@ -72,6 +73,14 @@ function kubectl(): Finding {
 async function docker(): Promise<Finding> {
   const found = await findDocker(undefined, undefined);
   return 'socket' in found ? ok('Docker', `answers at ${found.socket}`) : note('Docker', found.missing, 'only needed to run pods (kubectl run, Deployments, ...)');
+}
+
+/** As `up` decides (runners/carrier.ts). */
+async function runners(): Promise<Finding> {
+  if ('missing' in (await findDocker(undefined, undefined))) return note('runners', 'processes, one per node', 'with Docker they are pods: tasks then also test Services and Ingresses, and have runtimes of their own (agentSpec)');
+  if (onPath('ldd') === undefined) return note('runners', 'processes, one per node: their image cannot be made without ldd', 'Debian, Ubuntu: apt-get install libc-bin');
+  if ((await machineAddresses([])).length === 0) return note('runners', 'processes, one per node: pods cannot reach this machine, which has no address but loopback', 'connect it to a network (a default route)');
+  return ok('runners', 'pods; their image is made from this workspace (pnpm image)');
 }
 
 function natsProgram(): Finding {
