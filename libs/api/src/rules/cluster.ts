@@ -2,6 +2,7 @@ import { clusterNetworkConfigMap, clusterNetworkSchema, parseCidr, type ClusterN
 import type { AdmissionContext } from '../kind.ts';
 import type { Node } from '../kinds/node/schema.ts';
 import { families, type Runtime } from '../kinds/runtime/schema.ts';
+import { parseAddress } from '../policy.ts';
 import { defaultRuntime } from '../runtimes.ts';
 import { capabilitiesOf, type Capabilities } from './capabilities.ts';
 
@@ -10,6 +11,7 @@ export type Stored = Pick<AdmissionContext, 'get' | 'list'>;
 export type Family = (typeof families)[number];
 
 export const familyNames = { v4: 'IPv4', v6: 'IPv6' } as const;
+export const isOfFamily = (family: Family, address: string): boolean => parseAddress(address)?.kind() === (family === 'v4' ? 'ipv4' : 'ipv6');
 
 export const storedRuntime = ({ get }: Stored, { namespace, name }: { readonly namespace: string; readonly name: string } = defaultRuntime): Runtime | undefined =>
   get('runtimes.roundsman.io', namespace, name) as Runtime | undefined;

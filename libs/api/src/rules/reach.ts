@@ -1,9 +1,8 @@
 import type { AdmissionContext } from '../kind.ts';
 import type { Service } from '../kinds/service/schema.ts';
 import type { NetReachSpec } from '../kinds/spec.ts';
-import { parseAddress } from '../policy.ts';
 import { forbiddenField, type Findings } from './causes.ts';
-import { familiesOfRanges, familyNames, knownCapabilities, knownFamilies, storedNetwork, storedNodes, type Family } from './cluster.ts';
+import { familiesOfRanges, familyNames, isOfFamily, knownCapabilities, knownFamilies, storedNetwork, storedNodes, type Family } from './cluster.ts';
 import { notTested } from './unsupported.ts';
 
 const layers = ['endpoint', 'multusInterface', 'clusterIP', 'nodePort', 'loadBalancer', 'ingress'] as const;
@@ -41,4 +40,4 @@ function balancerRule(asked: readonly Family[], context: AdmissionContext, found
 }
 
 const isBalanced = (family: Family, { list }: AdmissionContext): boolean =>
-  (list('services') as readonly Service[]).some(({ status }) => status?.loadBalancer.ingress?.some(({ ip = '' }) => parseAddress(ip)?.kind() === familyNames[family].toLowerCase()) === true);
+  (list('services') as readonly Service[]).some(({ status }) => status?.loadBalancer.ingress?.some(({ ip = '' }) => isOfFamily(family, ip)) === true);

@@ -4,7 +4,7 @@ import type { NetDnsSpec } from '../kinds/spec.ts';
 import { labelProblem } from '../names.ts';
 import { parseAddress } from '../policy.ts';
 import { forbiddenField, invalidValue, type Findings } from './causes.ts';
-import { familyNames, knownFamilies, storedNodes, type Family } from './cluster.ts';
+import { familyNames, isOfFamily, knownFamilies, storedNodes, type Family } from './cluster.ts';
 import { notTested } from './unsupported.ts';
 
 const field = 'spec.target.targetDns';
@@ -37,10 +37,10 @@ export function targetDnsRules(targetDns: TargetDns, context: AdmissionContext, 
 export const defaultDnsNamespace = 'kube-system';
 
 function addressRule({ metadata, spec }: Service, asked: readonly Family[], context: AdmissionContext, found: Findings): void {
-  const addresses = (spec.clusterIPs ?? [spec.clusterIP ?? '']).flatMap((text) => parseAddress(text) ?? []);
+  const addresses = (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((text) => parseAddress(text) !== undefined);
   const name = `Service ${metadata.namespace}/${metadata.name}`;
   if (addresses.length === 0) return notTested(`${field}.serviceName`, `${name} has no cluster address (${spec.type === 'ExternalName' ? 'it is an ExternalName' : 'it is headless'})`, context, found);
   for (const family of asked) {
-    if (!addresses.some((address) => address.kind() === familyNames[family].toLowerCase())) notTested(`${field}.${members[family]}`, `${name} has no ${familyNames[family]} address`, context, found);
+    if (!addresses.some((address) => isOfFamily(family, address))) notTested(`${field}.${members[family]}`, `${name} has no ${familyNames[family]} address`, context, found);
   }
 }
