@@ -3,6 +3,7 @@ import { defaultRuntime, type Runner, type RunnerStatus, type Runtime } from '@r
 import { messages, type Messages } from '@roundsman/bus';
 import type { Happening, Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
+import { terminating } from '../runtimes/status/pod-reason.ts';
 import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
 import { Silence } from '../silence.ts';
 import { wholeSeconds } from '../timestamps.ts';
@@ -60,6 +61,13 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     return !lists(caches.runtimes.get(namespace, status.runtime)) && !lists((await caches.stored(caches.runtimes.resource, namespace, status.runtime)) as Runtime | undefined);
   }
 
+  /** Its runtime, or its pod in it, goes: that nobody is lost by that is no news. */
+  function isEnding({ metadata: { name }, status }: Runner): boolean {
+    if (status?.pod === undefined) return false;
+    const runtime = caches.runtimes.get(status.pod.split('/')[0], status.runtime);
+    return runtime === undefined || runtime.metadata.deletionTimestamp !== undefined || !(runtime.status?.runners ?? []).some(({ runner, reason }) => runner === name && reason !== terminating);
+  }
+
   async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
     const heard = beats.get(name);
@@ -84,7 +92,7 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
         ? await objects.create(caches.runners, { apiVersion: 'roundsman.io/v1', kind: 'Runner', metadata: { name }, spec: {}, status })
         : await objects.updateStatus(caches.runners, stored, status);
     const happening = runnerHappening(stored?.status, status);
-    if (happening !== undefined) tell(written, ...happening);
+    if (happening !== undefined && !(happening[1] === 'RunnerLost' && isEnding(written))) tell(written, ...happening);
     return { againAfterMs: silent ? removeMs - lostForMs : lostMs - silentMs };
   }
 

@@ -25,5 +25,5 @@ export function fateOf(task: AnyTask, rounds: readonly Round[], carrier: Carrier
   if (unsettled) return { is: 'spared' };
   const finishedMs = Math.max(...rounds.map(({ status }) => Date.parse(status?.closedAt ?? '')).filter((ms) => !Number.isNaN(ms)), Date.parse(finishTime ?? task.metadata.creationTimestamp));
   const endMs = finishedMs + agentSpec.terminationGracePeriodMinutes * 60_000;
-  return nowMs < endMs ? { is: 'spared', untilMs: endMs } : { is: 'over', why: `its task was done ${agentSpec.terminationGracePeriodMinutes} minutes ago (terminationGracePeriodMinutes)` };
+  return nowMs < endMs ? { is: 'spared', untilMs: endMs } : { is: 'over', why: `its task is done, and terminationGracePeriodMinutes (${agentSpec.terminationGracePeriodMinutes}) are over` };
 }

@@ -6,10 +6,13 @@ const said = (reason: string | undefined, message: string | undefined): string =
 
 const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready');
 
+/** Of a pod that is being deleted. */
+export const terminating = 'its pod is terminating';
+
 /** Why the runner in this pod cannot be counted on, in the cluster's own words; undefined when it is ready. `node`: the one it is on. */
 export function reasonNotReady(pod: Pod, node: Node | undefined): string | undefined {
   const { metadata, spec, status } = pod;
-  if (isPodTerminating(pod)) return 'its pod is terminating';
+  if (isPodTerminating(pod)) return terminating;
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return said(`its pod has ended (${status.phase})`, said(status.reason, status.message ?? endedWords(status.containerStatuses)));
   const nodeName = spec.nodeName ?? '';
   if (nodeName === '') {

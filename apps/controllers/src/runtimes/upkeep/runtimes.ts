@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { defaultRuntime, requiredNodes, runtimeFinalizer, type AnyTask, type DaemonSet, type Deployment, type PodSpec, type Runner, type Runtime, type RuntimeStatus } from '@roundsman/api';
+import { ServiceError } from '@roundsman/bus';
 import type { Cluster } from '@roundsman/cluster';
 import type { Outcome } from '@roundsman/reconcile';
 import { byKey, keysOf, onChange, type Deps, type LoopDefinition, type Wake } from '../../loop.ts';
+import { NotLeading } from '../../objects.ts';
 import { withLists } from '../../owner.ts';
 import { runtimeHappening } from '../status/happenings.ts';
 import type { Observation } from '../status/observation.ts';
@@ -18,8 +20,8 @@ import { WhyNoPods } from './why-no-pods.ts';
 
 /** A status is written at most so often while it is only being filled: pods come one by one. Large ones are costly. */
 const restMs = (runners: number): number => 100 + runners;
-/** What the API refused is tried again after so long: whoever has to change something does not do it at once. */
-const refusedAgainMs = 10_000;
+/** What the API refused is tried again, and pods that are not made are looked after, after so long: whoever has to change something does not do it at once. */
+const againMs = 10_000;
 const listingAgainMs = 500;
 
 /** What works on the Kubernetes API, of one term. */
@@ -77,7 +79,7 @@ export function runtimes(deps: Deps): LoopDefinition {
     };
   }
 
-  async function seen(runtime: WorkloadRuntime, key: string, { view, whyNoPods, cluster: { server } }: Tools, problems: Observation['problems']): Promise<Observation> {
+  async function seen(runtime: WorkloadRuntime, key: string, { view, whyNoPods, cluster: { server } }: Tools, problems: Observation['problems']): Promise<Observation & { readonly short: boolean }> {
     const { namespace = '' } = runtime.metadata;
     const name = runtime.spec.workload;
     const workload = view.get(runtime.spec.kind, namespace, name) as DaemonSet | Deployment | undefined;
@@ -95,10 +97,8 @@ export function runtimes(deps: Deps): LoopDefinition {
       problems,
       stale: problem === undefined ? undefined : `the Kubernetes API at ${server} does not answer: ${problem}`,
     });
-    const isShort = workload !== undefined && runtimeStatusOf(observation).runners.some(({ pod }) => pod === undefined);
-    if (!isShort || problem !== undefined) return observation;
-    // Reasons are worth a look, not a failure.
-    return { ...observation, noPods: await whyNoPods.of(workload).catch(() => undefined) };
+    const short = workload !== undefined && runtimeStatusOf(observation).runners.some(({ pod }) => pod === undefined);
+    return { ...observation, short, noPods: short && problem === undefined ? await whyNoPods.of(workload) : undefined };
   }
 
   async function write(key: string, observation: Observation): Promise<Outcome | void> {
@@ -136,14 +136,18 @@ export function runtimes(deps: Deps): LoopDefinition {
       current = given.runtime as WorkloadRuntime;
       problems = await keepObjects({ runtime: current, task, token: given.token, natsCa: await natsCaOf(settings.runnerNatsCaFile), installation, settings }, all.keeper, all.owners);
     } catch (error) {
+      // Of the own store: read anew, and tried again.
+      if (error instanceof ServiceError || error instanceof NotLeading) throw error;
       failure = error;
       // One that is there goes on as it was.
-      if (all.view.get(runtime.spec.kind, runtime.metadata.namespace ?? '', runtime.spec.workload) === undefined) problems = new Map([['workload', `the Kubernetes API at ${all.cluster.server} does not answer: ${error instanceof Error ? error.message : String(error)}`]]);
+      if (all.view.get(runtime.spec.kind, runtime.metadata.namespace ?? '', runtime.spec.workload) === undefined) problems = new Map([['workload', error instanceof Error ? error.message : String(error)]]);
     }
     if (problems.size > 0) all.namespaces.doubt();
-    const outcome = await write(key, await seen(current, key, all, problems));
+    const observation = await seen(current, key, all, problems);
+    const outcome = await write(key, observation);
     if (failure !== undefined) throw failure;
-    return problems.size === 0 ? outcome : { againAfterMs: Math.min(refusedAgainMs, outcome?.againAfterMs ?? refusedAgainMs) };
+    // Neither a refusal nor why there are no pods comes by itself.
+    return problems.size === 0 && !observation.short ? outcome : { againAfterMs: Math.min(againMs, outcome?.againAfterMs ?? againMs) };
   }
 
   /** What this installation made for a Runtime that is not there, or is a process now. */

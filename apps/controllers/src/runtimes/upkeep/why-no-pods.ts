@@ -8,7 +8,7 @@ const againMs = 5_000;
 type Told = EventObject & KubeObject;
 const lastMs = ({ lastTimestamp, firstTimestamp, metadata }: Told): number => Date.parse(lastTimestamp ?? firstTimestamp ?? metadata.creationTimestamp);
 
-/** Why a workload has fewer pods than it is to have, in the words of its controller. Asked only where some are missing. */
+/** Why a workload has fewer pods than it is to have, in the words of its controller. Asked only where some are missing; what cannot be asked is not known. */
 export class WhyNoPods {
   readonly #cluster: Cluster;
   readonly #found = new Map<string, { readonly atMs: number; readonly words: string | undefined }>();
@@ -24,7 +24,8 @@ export class WhyNoPods {
     const known = this.#found.get(uid);
     const nowMs = Date.now();
     if (known !== undefined && nowMs - known.atMs < againMs) return known.words;
-    const warnings = (await this.#cluster.list<Told>(events, { namespace })).filter(({ involvedObject, type, reason }) => involvedObject.uid === uid && type === 'Warning' && reason === 'FailedCreate');
+    const all = await this.#cluster.list<Told>(events, { namespace }).catch((): Told[] => []);
+    const warnings = all.filter(({ involvedObject, type, reason }) => involvedObject.uid === uid && type === 'Warning' && reason === 'FailedCreate');
     const words = warnings.sort((a, b) => lastMs(b) - lastMs(a))[0]?.message;
     this.#found.set(uid, { atMs: nowMs, words });
     return words;
