@@ -1,4 +1,4 @@
-import { defaultCapacityQps } from '@roundsman/api';
+import { defaultCapacityQps } from '@roundsman/api/wire';
 import { z } from 'zod';
 import { everyAddress } from './echo/addresses.ts';
 

@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns';
 import { hostname } from 'node:os';
-import { runnerPodPorts } from '@roundsman/api';
+import { runnerPodPorts } from '@roundsman/api/wire';
 import { z } from 'zod';
 import { addresses, endpoint, texts } from './config.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clusterNetworkSchema, liveSampleSchema, materialsSchema, roundResultSchema, taskKindSchema, workOrderSchema } from '@roundsman/api';
+import { clusterNetworkSchema, liveSampleSchema, materialsSchema, roundResultSchema, taskKindSchema, workOrderSchema } from '@roundsman/api/wire';
 
 /**
  * Every message of the product: subject, schema, how it is delivered. Subjects are built and parsed only through

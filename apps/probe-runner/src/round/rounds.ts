@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { roundMarginMs, type LiveSample, type WorkOrder } from '@roundsman/api';
+import type { LiveSample, WorkOrder } from '@roundsman/api';
+import { roundMarginMs } from '@roundsman/api/wire';
 import { messages, type Bus, type Delivery } from '@roundsman/bus';
 import type { PolicySettings, RoundOutcome, RoundProgress } from '@roundsman/probes';
 import { builtFile } from '../built-file.ts';

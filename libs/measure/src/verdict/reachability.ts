@@ -1,4 +1,5 @@
-import { layers, type RoundFinding } from '@roundsman/api';
+import type { RoundFinding } from '@roundsman/api';
+import { layers } from '@roundsman/api/wire';
 import { Below, forwardingLayers, type ForwardingLayer } from './below.ts';
 import { findingsOf, type Draft, type Family } from './draft.ts';
 import { judgeAddress } from './forwarding.ts';
