@@ -169,7 +169,7 @@ describe('what a cluster has', () => {
 });
 
 describe('the DNS of the cluster', () => {
-  const dns = (targetDns: object, world: World = new SmallCluster()): Admitted => create('NetDNS', { target: { targetDns } }, {}, world);
+  const dns = (targetDns: object, world: World = new SmallCluster(), more: object = { request: { domain: 'kube-dns.kube-system.svc.cluster.local' } }): Admitted => create('NetDNS', { target: { targetDns }, ...more }, {}, world);
   it('is found by name or by label, with runners of every kind', () => {
     for (const world of [new World(), new SmallCluster(), new SmallCluster({ containers: 'False' })]) {
       expect(dns({}, world).warnings).toEqual([]);
@@ -180,6 +180,12 @@ describe('the DNS of the cluster', () => {
   it('may come later, where it can be seen', () => {
     expect(dns({ serviceName: 'later', serviceNamespace: 'shop' }).warnings).toEqual(['spec.target.targetDns.serviceName: services "later" does not exist in namespace "shop" yet; rounds fail until it does']);
     expect(dns({ serviceName: 'later', serviceNamespace: 'shop' }, new World()).warnings).toEqual([]);
+  });
+  it('tells of the name of a Service that is not there', () => {
+    const warning = 'spec.request.domain: services "kubernetes" does not exist in namespace "default" yet; the cluster\'s DNS answers NXDOMAIN until it does';
+    expect(dns({}, new SmallCluster(), {}).warnings).toEqual([warning]);
+    for (const more of [{ expect: { rcode: 'NXDOMAIN' } }, { request: { domain: 'kubernetes.default.svc.elsewhere' } }, { request: { domain: 'example.com' } }]) expect(dns({}, new SmallCluster(), more).warnings).toEqual([]);
+    expect(dns({}, new World(), {}).warnings).toEqual([]);
   });
   it('must have an address to ask, in each family', () => {
     const world = new SmallCluster({ families: ['v4', 'v6'] });

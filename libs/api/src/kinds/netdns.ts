@@ -12,7 +12,7 @@ import type { Findings } from '../rules/causes.ts';
 import { findings } from '../rules/causes.ts';
 import { scheduleRules } from '../rules/schedule.ts';
 import { dnsTargets } from '../rules/target-count.ts';
-import { targetDnsRules } from '../rules/target-dns.ts';
+import { serviceNameRule, targetDnsRules } from '../rules/target-dns.ts';
 import { unsupportedRules } from '../rules/unsupported.ts';
 import { completeTask } from './agent-spec.ts';
 import { objectOf } from './object.ts';
@@ -63,7 +63,10 @@ export const netDns: Kind = {
       found.causes.push(invalidValue('spec.request.domain', spec.request.domain, 'must be a DNS name: labels of at most 63 characters, 253 in all'));
     }
     targetRules(spec.target, found);
-    if (spec.target.targetDns !== undefined) targetDnsRules(spec.target.targetDns, context, found);
+    if (spec.target.targetDns !== undefined) {
+      targetDnsRules(spec.target.targetDns, context, found);
+      serviceNameRule(spec, context, found);
+    }
     if (spec.target.targetUser !== undefined) policyRule('spec.target.targetUser.server', spec.target.targetUser.server, spec.target.targetUser.port, context.policy, found);
     if (spec.target.tlsSecretName !== undefined && spec.request.protocol !== 'tcp-tls') {
       found.warnings.push('spec.target.tlsSecretName: not used, request.protocol is not tcp-tls');

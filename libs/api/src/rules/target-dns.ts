@@ -4,7 +4,7 @@ import type { NetDnsSpec } from '../kinds/spec.ts';
 import { labelProblem } from '../names.ts';
 import { parseAddress } from '../policy.ts';
 import { forbiddenField, invalidValue, type Findings } from './causes.ts';
-import { familyNames, isOfFamily, knownFamilies, storedNodes, type Family } from './cluster.ts';
+import { familyNames, isOfFamily, knownFamilies, storedNetwork, storedNodes, type Family } from './cluster.ts';
 import { notTested } from './unsupported.ts';
 
 const field = 'spec.target.targetDns';
@@ -35,6 +35,14 @@ export function targetDnsRules(targetDns: TargetDns, context: AdmissionContext, 
 
 /** Where a Service is looked for whose namespace is not given, as is what is found by label. */
 export const defaultDnsNamespace = 'kube-system';
+
+/** The name of a Service that the cluster's DNS cannot know, such as the default one where there is no default/kubernetes. */
+export function serviceNameRule({ request: { domain }, expect: { rcode } }: NetDnsSpec, context: AdmissionContext, { warnings }: Findings): void {
+  const network = storedNetwork(context);
+  const [, name, namespace, zone] = /^([^.]+)\.([^.]+)\.svc\.(.+?)\.?$/.exec(domain) ?? [];
+  if (network === undefined || rcode !== undefined || name === undefined || namespace === undefined || zone !== network.domain || context.get('services', namespace, name) !== undefined) return;
+  warnings.push(`spec.request.domain: services "${name}" does not exist in namespace "${namespace}" yet; the cluster's DNS answers NXDOMAIN until it does`);
+}
 
 function addressRule({ metadata, spec }: Service, asked: readonly Family[], context: AdmissionContext, found: Findings): void {
   const addresses = (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((text) => parseAddress(text) !== undefined);
