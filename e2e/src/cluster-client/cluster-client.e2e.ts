@@ -17,6 +17,13 @@ type ConfigMap = KubeObject & { data: Record<string, string> };
 const configMaps: ClusterResource = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
 const configMap = (name: string, data: Record<string, string>, labels: Record<string, string> = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default', labels }, data });
 
+async function sixteenAtOnce(names: readonly string[], act: (name: string) => Promise<unknown>): Promise<void> {
+  const left = [...names];
+  await Promise.all(Array.from({ length: 16 }, async () => {
+    for (let name = left.pop(); name !== undefined; name = left.pop()) await act(name);
+  }));
+}
+
 describe.each(servers)('the client of a Kubernetes API, before $name', ({ start }) => {
   let server: ApiServer;
   let wire: Wire;
@@ -114,17 +121,14 @@ describe.each(servers)('the client of a Kubernetes API, before $name', ({ start 
     const { followed, seen } = follow();
     await followed.synced();
     const names = Array.from({ length: 500 }, (_, index) => `burst-${index}`);
-    const left = [...names];
-    await Promise.all(Array.from({ length: 16 }, async () => {
-      for (let name = left.pop(); name !== undefined; name = left.pop()) await apply(direct, name, { x: '1' });
-    }));
+    await sixteenAtOnce(names, (name) => apply(direct, name, { x: '1' }));
     await eventually(() => expect(followed.list()).toHaveLength(500), { within: 20_000 });
     expect([...seen].sort()).toEqual(names.map((name) => `ADDED ${name} 1`).sort());
     // More than one page.
     const again = follow();
     await again.followed.synced();
     expect(again.followed.list()).toHaveLength(500);
-    await kubectl('delete', 'configmaps', '-l', `test=${label}`, '--wait=false');
+    await sixteenAtOnce(names, (name) => direct.delete(configMaps, 'default', name));
     await eventually(() => expect([followed.list().length, again.followed.list().length]).toEqual([0, 0]), { within: 20_000 });
     expect(seen).toHaveLength(1000);
   }, 120_000);

@@ -23,7 +23,7 @@ export class Connection {
   readonly #userAgent: string;
   readonly #answerMs: number;
   readonly #closed = new AbortController();
-  #problem: string | undefined;
+  #problem: { readonly text: string; readonly atMs: number } | undefined;
 
   /** `answerMs`: an answer must have begun within so long, and come to its end within so long again. */
   constructor(access: AccessByKubeconfig, options: { userAgent: string; answerMs: number }) {
@@ -32,9 +32,15 @@ export class Connection {
     this.#answerMs = options.answerMs;
   }
 
-  /** Why the server did not answer when it was last asked. */
+  /** URL of the server that was asked last. */
+  get server(): string | undefined {
+    return this.#access.server;
+  }
+
+  /** Why the server did not answer when it was last asked; nothing when that is long ago, because nobody wants to know any more. */
   problem(): string | undefined {
-    return this.#problem;
+    const { text, atMs = 0 } = this.#problem ?? {};
+    return performance.now() - atMs < 2 * this.#answerMs + maxBusyMs ? text : undefined;
   }
 
   /** What the server answers, with the warnings it has about the request. */
@@ -113,8 +119,9 @@ export class Connection {
 
   #failed({ method, path }: Call, error: unknown): Error {
     const why = error instanceof AggregateError ? error.errors.map(String).join(', ') : error instanceof Error ? error.message || String(error) : String(error);
-    this.#problem = `${method} ${this.#access.server ?? ''}${path}: ${why}`;
-    return new Error(this.#problem, { cause: error });
+    const text = `${method} ${this.#access.server ?? ''}${path}: ${why}`;
+    this.#problem = { text, atMs: performance.now() };
+    return new Error(text, { cause: error });
   }
 }
 

@@ -1,11 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '@roundsman/api';
 import { eventually } from '@roundsman/testkit';
 import type { Cluster, Followed } from '../cluster.ts';
 import { openCluster } from '../open-cluster.ts';
 import { resources } from '../resources.ts';
 import { json, line, podOf, refuse, ScriptedServer, type Asked } from '../testing/scripted-server.ts';
-import type { KubeObject } from '@roundsman/api';
 
 let server: ScriptedServer;
 let cluster: Cluster;
@@ -79,10 +80,24 @@ describe('what is followed', () => {
     expect(followed.get('x', 'a')?.metadata.annotations).toEqual({ a: 'ä€🙂'.repeat(20) });
   });
 
+  it('is listed anew when the kubeconfig names another server', async () => {
+    const { followed, seen } = follow();
+    const { stream } = await watching(1);
+    const other = await ScriptedServer.start();
+    other.answer = (asked, response) => (asked.query['watch'] ? onWatch(asked, response) : json(response, { metadata: { resourceVersion: '1' }, items: [podOf('z', 1)] }));
+    writeFileSync(server.kubeconfig, readFileSync(other.kubeconfig));
+    stream.end();
+    await eventually(() => expect(followed.list().map(({ metadata }) => metadata.name)).toEqual(['z']));
+    expect(seen.slice(2)).toEqual(['DELETED Pod a@1', 'DELETED Pod b@2', 'ADDED Pod z@1']);
+    cluster.close();
+    await other.stop();
+  });
+
   it.each([
     ['an event says so', (response: ServerResponse) => void response.end(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' }))],
+    ['an event says something else', (response: ServerResponse) => void response.end(line('ERROR', { kind: 'Status', code: 500, reason: 'InternalError', message: 'etcd event received with PrevKv=nil' }))],
     ['the answer says so', (response: ServerResponse) => refuse(response, 410, 'Expired', 'too old resource version')],
-  ])('is listed anew when its version is too old (%s), and only the differences are told', async (_name, gone) => {
+  ])('is listed anew when it cannot go on from its version (%s), and only the differences are told', async (_name, gone) => {
     const { followed, seen } = follow();
     const { stream } = await watching(1);
     seen.length = 0;

@@ -49,7 +49,10 @@ export class Follow<T extends KubeObject> implements Followed<T> {
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   #listed = false;
+  /** Version of the last that was heard; undefined: all must be listed. */
   #version: string | undefined;
+  /** Whose versions these are. */
+  #server: string | undefined;
   #failing: { readonly sinceMs: number; readonly why: string; readonly told: boolean } | undefined;
 
   constructor(options: FollowOptions) {
@@ -120,6 +123,7 @@ export class Follow<T extends KubeObject> implements Followed<T> {
     const { connection, resource, namespace, labelSelector } = this.#options;
     const { items, version } = await listAll<T>(connection, resource, { namespace, labelSelector, signal: this.#stop.signal });
     if (this.#stop.signal.aborted) throw this.#stop.signal.reason;
+    this.#server = connection.server;
     this.#mirror.replace(items);
     this.#listed = true;
     this.#synced.resolve();
@@ -135,6 +139,12 @@ export class Follow<T extends KubeObject> implements Followed<T> {
     const stream = await connection.stream({ method: 'GET', path: objectPath(resource, namespace), query, signal });
     if (this.#failing?.told === true) this.#options.log?.warn({ resource: resource.plural }, 'objects are followed again');
     this.#failing = undefined;
+    if (connection.server !== this.#server) {
+      // The kubeconfig names another server now: versions of the one say nothing to the other.
+      this.#version = undefined;
+      stream.destroy();
+      return true;
+    }
     const beganMs = performance.now();
     const timer = setTimeout(() => silent.abort(), times.silentMs);
     let told = false;
@@ -158,6 +168,8 @@ export class Follow<T extends KubeObject> implements Followed<T> {
   #take({ type, object }: WatchEvent<T>): void {
     if (type === 'ERROR') {
       const { message = 'the server ended the watch', code = 0, reason } = object as unknown as { message?: string; code?: number; reason?: string };
+      // Whatever it is, from here it does not go on.
+      this.#version = undefined;
       throw new ClusterError(message, code, reason);
     }
     this.#version = object.metadata.resourceVersion;
@@ -181,4 +193,4 @@ export class Follow<T extends KubeObject> implements Followed<T> {
 }
 
 /** The version is too old, or of another history (the server's store was put back). */
-const isGone = (error: unknown): boolean => error instanceof ClusterError && (error.code === 410 || error.reason === 'Expired' || error.reason === 'Gone');
+const isGone = (error: unknown): boolean => error instanceof ClusterError && error.code === 410;
