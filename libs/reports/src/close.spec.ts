@@ -257,7 +257,7 @@ describe('closing a round', () => {
     // Nothing else was asked for: its runners had nothing to do, and did it well.
     await registerRound(pool, roundObject({ round: 2, notTested, runners: runnersOf(['node-1']) }));
     await ingest.store([result('runner-1', [], { round: 2 })]);
-    expect(await close('complete', 2)).toMatchObject({ verdict: { state: 'incomplete', findings: [{ code: 'not-tested' }] } });
+    expect(await close('complete', 2)).toMatchObject({ state: 'fail', verdict: { state: 'incomplete', findings: [{ code: 'not-tested' }] } });
   });
 
   it('names pods, and why those that were not ready took no part', async () => {

@@ -95,7 +95,7 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
   const sums = sumRunners(runners);
   const outcomes = await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets);
   const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes, head.notTested);
-  const state = stateOf(cause, runners);
+  const state = stateOf(cause, runners, sums.targets);
   const comparison = await compareWithPrevious(client, { taskUid, round, successRate: sums.successRate, latency: sums.percentiles, runners: outcomes });
   await client.query('select pg_advisory_xact_lock($1)', [versionLock]);
   const version = await writeClose(client, [
@@ -142,13 +142,13 @@ async function recordSilent(client: pg.PoolClient, taskUid: string, round: numbe
 const missedSummary = 'The round was missed: its time passed while nothing could run it.';
 const missedVerdict: Verdict = { state: 'incomplete', summary: missedSummary, findings: [{ code: 'no-targets', severity: 'warning', subject: 'round', message: missedSummary, evidence: [] }] };
 
-/** A canceled round that every runner had finished anyway counts as what they measured. */
-function stateOf(cause: CloseRequest['cause'], runners: readonly RunnerRow[]): ClosedRound['state'] {
+/** A canceled round that every runner had finished anyway counts as what they measured. One that measured nothing is no success. */
+function stateOf(cause: CloseRequest['cause'], runners: readonly RunnerRow[], targets: number): ClosedRound['state'] {
   const expected = runners.filter((runner) => runner.expected);
   if (cause === 'missed') return 'missed';
   const cut = runners.some((runner) => runner.state === 'canceled') || (cause === 'canceled' && (expected.length === 0 || expected.some((runner) => runner.state === 'missing')));
   if (cut) return 'canceled';
-  return expected.length > 0 && runners.every((runner) => runner.state === 'ok') ? 'succeed' : 'fail';
+  return expected.length > 0 && targets > 0 && runners.every((runner) => runner.state === 'ok') ? 'succeed' : 'fail';
 }
 
 async function writeClose(client: pg.PoolClient, values: unknown[]): Promise<number> {
