@@ -99,6 +99,15 @@ describe('runtimes', () => {
       expect((await kubernetes.get<DaemonSet>(resources.daemonSets, 'default', workload))?.spec.template.metadata?.annotations).not.toEqual(before);
     });
 
+    // What it tests from now on, and what no more.
+    await cluster.edit<AnyTask>('netreaches.roundsman.io', 'mesh', ({ spec }) => ((spec as unknown as { target: object }).target = { ingress: true, nodePort: true }));
+    await cluster.until(async () => {
+      expect(await kubernetes.made('default', ready.metadata.name)).toContain(`Ingress/${workload}`);
+      expect((await kubernetes.get<Service>(resources.services, 'default', `${workload}-v4`))?.spec.type).toBe('NodePort');
+    });
+    await cluster.edit<AnyTask>('netreaches.roundsman.io', 'mesh', ({ spec }) => ((spec as unknown as { target: object }).target = {}));
+    await cluster.until(async () => expect(await kubernetes.made('default', ready.metadata.name)).toHaveLength(3));
+
     // Deleted while a round is open: nothing goes before it is closed and told.
     const round = await cluster.create<Round>({
       apiVersion: 'roundsman.io/v1', kind: 'Round', metadata: { name: 'mesh-1', labels: { 'roundsman.io/task-uid': mesh.metadata.uid } },

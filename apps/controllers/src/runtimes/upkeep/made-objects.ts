@@ -63,6 +63,10 @@ export async function keepObjects(making: Making, keeper: ObjectKeeper, owners: 
   return problems;
 }
 
+/** `kind/name` of all that a runtime is to have. */
+export const namesOf = ({ spec: { kind, workload, families, ingress } }: WorkloadRuntime): Set<string> =>
+  new Set([`Secret/${workload}`, `${kind}/${workload}`, ...families.map((family) => `Service/${serviceNameOf(workload, family)}`), ...(ingress ? [`Ingress/${workload}`] : [])]);
+
 /**
  * Removes all that was made under the names of a runtime, whether it was ever seen or not, but for what another installation has made in the same cluster: default runtimes
  * are all called alike. Rejects when the API cannot be reached or refuses.

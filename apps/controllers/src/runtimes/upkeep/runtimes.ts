@@ -10,7 +10,7 @@ import { withLists } from '../../owner.ts';
 import { runtimeHappening } from '../status/happenings.ts';
 import type { Observation } from '../status/observation.ts';
 import { runtimeStatusOf, settlesAtMs } from '../status/runtime-status.ts';
-import { hasWorkload, keepObjects, removeObjects, type WorkloadRuntime } from './made-objects.ts';
+import { hasWorkload, keepObjects, namesOf, removeObjects, type WorkloadRuntime } from './made-objects.ts';
 import { Namespaces } from './namespaces.ts';
 import { ObjectKeeper } from './object-keeper.ts';
 import { Owners } from './owners.ts';
@@ -98,7 +98,7 @@ export function runtimes(deps: Deps): LoopDefinition {
       stale: problem === undefined ? undefined : `the Kubernetes API at ${server} does not answer: ${problem}`,
     });
     const short = workload !== undefined && runtimeStatusOf(observation).runners.some(({ pod }) => pod === undefined);
-    return { ...observation, short, noPods: short && problem === undefined ? await whyNoPods.of(workload) : undefined };
+    return { ...observation, short, noPods: short && problem === undefined ? await whyNoPods.of(key, workload) : undefined };
   }
 
   async function write(key: string, observation: Observation): Promise<Outcome | void> {
@@ -135,6 +135,7 @@ export function runtimes(deps: Deps): LoopDefinition {
       const given = await all.tokens.of(runtime);
       current = given.runtime as WorkloadRuntime;
       problems = await keepObjects({ runtime: current, task, token: given.token, natsCa: await natsCaOf(settings.runnerNatsCaFile), installation, settings }, all.keeper, all.owners);
+      await clear(key, all, namesOf(current as WorkloadRuntime));
     } catch (error) {
       // Of the own store: read anew, and tried again.
       if (error instanceof ServiceError || error instanceof NotLeading) throw error;
@@ -150,12 +151,13 @@ export function runtimes(deps: Deps): LoopDefinition {
     return problems.size === 0 && !observation.short ? outcome : { againAfterMs: Math.min(againMs, outcome?.againAfterMs ?? againMs) };
   }
 
-  /** What this installation made for a Runtime that is not there, or is a process now. */
-  async function clear(key: string, { cluster: api, view }: Tools): Promise<void> {
+  /** What this installation made for a Runtime and that is none of `names` (`kind/name`): it is not there, is a process now, or needs it no more. */
+  async function clear(key: string, { cluster: api, view }: Tools, names: ReadonlySet<string> = new Set()): Promise<void> {
     const installation = installationOf();
     if (installation === undefined) return;
     for (const { resource, object } of view.madeFor(key, installation)) {
-      log.info({ runtime: key, kind: resource.kind, name: object.metadata.name }, 'removing what belongs to no runtime');
+      if (names.has(`${resource.kind}/${object.metadata.name}`)) continue;
+      log.info({ runtime: key, kind: resource.kind, name: object.metadata.name }, 'removing what no runtime needs');
       await api.delete(resource, object.metadata.namespace, object.metadata.name, { uid: object.metadata.uid, propagationPolicy: 'Background' });
     }
   }
@@ -178,6 +180,7 @@ export function runtimes(deps: Deps): LoopDefinition {
         throw error;
       }
       tools.tokens.forget(runtime.metadata.uid);
+      tools.whyNoPods.forget(key);
     }
     const { finalizers = [] } = runtime.metadata;
     await objects.update(caches.runtimes, { ...runtime, metadata: withLists(runtime.metadata, { finalizers: finalizers.filter((one) => one !== runtimeFinalizer) }) });

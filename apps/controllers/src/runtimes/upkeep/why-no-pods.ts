@@ -17,21 +17,22 @@ export class WhyNoPods {
     this.#cluster = cluster;
   }
 
-  async of(workload: DaemonSet | Deployment): Promise<string | undefined> {
+  /** `key`: of its Runtime. */
+  async of(key: string, workload: DaemonSet | Deployment): Promise<string | undefined> {
     const failure = workload.status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
     if (failure !== undefined) return failure.message;
     const { uid, namespace = '' } = workload.metadata;
-    const known = this.#found.get(uid);
+    const known = this.#found.get(key);
     const nowMs = Date.now();
     if (known !== undefined && nowMs - known.atMs < againMs) return known.words;
     const all = await this.#cluster.list<Told>(events, { namespace }).catch((): Told[] => []);
     const warnings = all.filter(({ involvedObject, type, reason }) => involvedObject.uid === uid && type === 'Warning' && reason === 'FailedCreate');
     const words = warnings.sort((a, b) => lastMs(b) - lastMs(a))[0]?.message;
-    this.#found.set(uid, { atMs: nowMs, words });
+    this.#found.set(key, { atMs: nowMs, words });
     return words;
   }
 
-  forget(uid: string): void {
-    this.#found.delete(uid);
+  forget(key: string): void {
+    this.#found.delete(key);
   }
 }
