@@ -1,4 +1,4 @@
-import { ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultClassOf, defaultIngressClassAnnotation, natsService, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork, type StorageClass } from '@roundsman/api';
+import { addressAt, ApiError, builtInNamespaces, clusterNetworkConfigMap, defaultClassOf, defaultIngressClassAnnotation, natsService, parseCidr, provisioners, storageAnnotations, systemPriorities, systemServices, type ClusterNetwork, type KubeObject, type Service, type StorageClass } from '@roundsman/api';
 import type { Change } from '@roundsman/bus';
 import type { WriteRequest } from './admission/outcome.ts';
 import type { State } from './state.ts';
@@ -18,6 +18,21 @@ const descriptions: Readonly<Record<string, string>> = {
 const system = systemServices.namespace;
 const dnsName = systemServices.dns;
 const ingressName = systemServices.ingress;
+
+/** The Service that every cluster has for its API. Programs know its name, and whoever tests DNS asks for it; it has no endpoints, since pods get no tokens. */
+const apiService = { namespace: 'default', name: 'kubernetes' } as const;
+
+/** At the first address of each range, as Kubernetes has it, unless a Service has got it before. */
+function apiServiceObject({ serviceCidrs }: ClusterNetwork, services: readonly KubeObject[]): FirstObject {
+  const taken = new Set((services as unknown as Service[]).flatMap(({ spec }) => spec.clusterIPs ?? []));
+  const first = serviceCidrs.slice(0, 1).map((range) => addressAt(parseCidr(range), 1n));
+  const clusterIP = first.some((address) => taken.has(address)) ? {} : { clusterIP: first[0], clusterIPs: first };
+  return {
+    resource: 'services',
+    ...apiService,
+    object: { metadata: { name: apiService.name, labels: { component: 'apiserver', provider: 'kubernetes' } }, spec: { ...clusterIP, ipFamilyPolicy: 'SingleStack', ports: [{ name: 'https', port: 443, targetPort: 6443 }] } },
+  };
+}
 
 /** The cluster's own Services: their endpoints are the nodes that say where they answer (`controllers`). */
 const systemObjects = ({ dnsAddresses }: ClusterNetwork): FirstObject[] => [
@@ -81,12 +96,12 @@ const localStorage = (isDefault: boolean): FirstObject => ({
 
 /** Whether a change takes away what no cluster does without: such a Service is made again at once, as Kubernetes does with its own. What else a person deletes is back with the next start. */
 export const isMissed = ({ type, resource, namespace, name }: Pick<Change, 'type' | 'resource' | 'namespace' | 'name'>): boolean =>
-  type === 'DELETED' && resource === 'services' && ((namespace === system && (name === dnsName || name === ingressName)) || (namespace === natsService.namespace && name === natsService.name));
+  type === 'DELETED' && resource === 'services' && ((namespace === system && (name === dnsName || name === ingressName)) || (namespace === natsService.namespace && name === natsService.name) || (namespace === apiService.namespace && name === apiService.name));
 
 /** Makes what every cluster has, where it is missing, and writes down the addresses of the cluster. */
 export async function ensureFirstObjects(state: State, network: ClusterNetwork, submit: (write: WriteRequest) => Promise<unknown>): Promise<void> {
   const write = (operation: 'create' | 'update', one: FirstObject): Promise<unknown> => submit({ operation, fieldValidation: 'Strict', dryRun: false, user: 'system:roundsman:intake', ...one });
-  const missing = [...namespaces, ...priorities, localStorage(defaultClassOf(state.list(storageClasses) as unknown as StorageClass[]) === undefined), ...systemObjects(network)].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
+  const missing = [...namespaces, ...priorities, localStorage(defaultClassOf(state.list(storageClasses) as unknown as StorageClass[]) === undefined), ...systemObjects(network), apiServiceObject(network, state.list('services'))].filter(({ resource, namespace, name }) => state.get(resource, namespace, name) === undefined);
   const { namespace, name, key } = clusterNetworkConfigMap;
   const known = state.get('configmaps', namespace, name);
   const addresses: FirstObject = { resource: 'configmaps', namespace, name, object: { metadata: { name, namespace }, data: { [key]: JSON.stringify(network, undefined, 2) } } };

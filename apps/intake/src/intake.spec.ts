@@ -63,7 +63,7 @@ async function startProcess(wait: boolean): Promise<ChildProcess> {
 }
 
 /** Objects that are there from the start: namespaces, the priorities of the system, its Services, the classes of ingresses and volumes, the addresses of the cluster. */
-const first = builtInNamespaces.length + 2 + 3 + 2 + 1;
+const first = builtInNamespaces.length + 2 + 4 + 2 + 1;
 const resource = 'netreaches.roundsman.io';
 const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, { user: 'system:roundsman:tester', ...request }) as never;
 const create = (name: string, more: Partial<Write> = {}) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more });

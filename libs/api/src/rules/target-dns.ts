@@ -36,7 +36,7 @@ export function targetDnsRules(targetDns: TargetDns, context: AdmissionContext, 
 /** Where a Service is looked for whose namespace is not given, as is what is found by label. */
 export const defaultDnsNamespace = 'kube-system';
 
-/** The name of a Service that the cluster's DNS cannot know, such as the default one where there is no default/kubernetes. */
+/** The name of a Service that the cluster's DNS cannot know. */
 export function serviceNameRule({ request: { domain }, expect: { rcode } }: NetDnsSpec, context: AdmissionContext, { warnings }: Findings): void {
   const network = storedNetwork(context);
   const [, name, namespace, zone] = /^([^.]+)\.([^.]+)\.svc\.(.+?)\.?$/.exec(domain) ?? [];
