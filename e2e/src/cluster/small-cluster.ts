@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -115,7 +115,7 @@ export class SmallCluster {
 
   /** The gateway answers, and these nodes are Ready. */
   async ready(nodes: readonly string[]): Promise<void> {
-    await eventually(() => this.#writeKubeconfig(), { within: 30_000 });
+    await eventually(() => this.#writeKubeconfig(), { within: 90_000 });
     await eventually(
       async () => {
         const text = await this.must(['get', 'nodes', '-o', `jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status},{.status.conditions[?(@.type=="NetworkUnavailable")].status} {end}`]);
@@ -163,6 +163,11 @@ export class SmallCluster {
   /** That the pods of a node run on. */
   dockerOf(node: string): TestDocker {
     return this.#machines.get(node)?.docker ?? this.docker;
+  }
+
+  /** Image of the runners, of a cluster with runtimes: `name:tag`. */
+  get runnerImage(): string {
+    return this.#runners?.image.reference ?? '';
   }
 
   /** Every process but those of the nodes. */
@@ -251,6 +256,7 @@ export class SmallCluster {
     } else await this.network.stop();
     await this.nats.stop();
     await this.postgres.stop();
+    unmountBelow(this.folder);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -320,4 +326,10 @@ export class SmallCluster {
     if (!process) throw new Error(`no process is called ${name}`);
     return process;
   }
+}
+
+/** Volumes in memory (Secrets) of pods whose agents were killed. */
+function unmountBelow(folder: string): void {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n').flatMap((line) => line.split(' ')[1] ?? []);
+  for (const mount of mounts.filter((path) => path.startsWith(`${folder}/`)).reverse()) execFileSync('umount', ['-l', mount]);
 }
