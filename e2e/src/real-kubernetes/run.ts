@@ -32,7 +32,7 @@ try {
   const store = openStore(own.databaseUrl);
   ends.push(() => store.close());
 
-  const env = { ROUNDSMAN_CONTROLLERS_KUBECONFIG: kubernetes.kubeconfig, ROUNDSMAN_CONTROLLERS_DEFAULT_RUNTIME: 'daemonset', ROUNDSMAN_CONTROLLERS_RUNTIME_SERVICE_TYPE: 'NodePort', ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '600000' };
+  const env = { ROUNDSMAN_CONTROLLERS_KUBECONFIG: kubernetes.kubeconfig, ROUNDSMAN_CONTROLLERS_DEFAULT_RUNTIME: 'daemonset', ROUNDSMAN_CONTROLLERS_RUNTIME_SERVICE_TYPE: 'NodePort', ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '600000', ROUNDSMAN_CONTROLLERS_RUNTIME_WAIT_MS: '5000' };
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
   const startControllers = () => runServices([{ definition: controllers }], { env, log, databaseUrl: own.databaseUrl, connect: (identity) => own.nats.connect(identity) });
   let running = await startControllers();
@@ -104,6 +104,37 @@ try {
       for (const one of made) assert.deepEqual((await cluster.list(one, { namespace: 'default', labelSelector: runtimeLabels.runtime })).map(({ kind, metadata }) => `${kind} ${metadata.name}`), []);
     }, within);
   });
+  const ownRuntimeOf = async (kind: string, name: string): Promise<Runtime> => {
+    const found = (await store.list('runtimes.roundsman.io')).items.find(({ spec }) => (spec as Runtime['spec']).task?.kind === kind && (spec as Runtime['spec']).task?.name === name);
+    assert(found !== undefined, `${kind} ${name} has no runtime yet`);
+    return found as Runtime;
+  };
+  /** Pods that are kept by hand say nothing to NATS: all but that. */
+  const unmet = ({ status }: Runtime): string[] => (status?.conditions ?? []).filter(({ status: held, reason }) => held !== 'True' && reason !== 'RunnersSilent').map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  await check('what is not there is told in the words of the cluster, and comes', async () => {
+    await own.must(['apply', '-f', '-'], { input: task('heavy', 'NetReach', { agentSpec: { kind: 'Deployment', resources: { requests: { cpu: '100' } } } }) });
+    await eventually(async () => {
+      const { status } = await ownRuntimeOf('NetReach', 'heavy');
+      assert(status?.settledAt !== undefined);
+      assert.match(status.runners[0]?.reason ?? '', /^Unschedulable: 0\/2 nodes are available: 2 Insufficient cpu/);
+    }, within);
+    await own.must(['apply', '-f', '-'], { input: task('ways', 'NetReach', { agentSpec: {}, target: { ipv4: true, ingress: true, loadBalancer: true } }) });
+    await eventually(async () => {
+      const runtimeOfTask = await ownRuntimeOf('NetReach', 'ways');
+      assert.equal(runtimeOfTask.status?.ready, 2);
+      assert.match(unmet(runtimeOfTask).join('\n'), /ServicesReady.*\n*IngressReady NoIngressClass/);
+    }, within);
+    const { workload = '' } = (await ownRuntimeOf('NetReach', 'ways')).spec;
+    await cluster.apply({ apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass', metadata: { name: 'shared', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } }, spec: { controller: 'example.com/ingress' } });
+    const address = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } } });
+    for (const what of [`service/${workload}-v4`, `ingress/${workload}`]) await kubectl('patch', what, '-n', 'default', '--subresource=status', '--type=merge', '-p', address);
+    await eventually(async () => {
+      const runtimeOfTask = await ownRuntimeOf('NetReach', 'ways');
+      assert.deepEqual(unmet(runtimeOfTask), []);
+      assert.deepEqual(runtimeOfTask.status?.paths.services[0]?.loadBalancer, [{ ip: '192.0.2.7' }]);
+      assert.deepEqual(runtimeOfTask.status?.paths.ingress?.addresses, [{ ip: '192.0.2.7' }]);
+    }, within);
+  });
   await check('a NetDNS finds the DNS Service of that cluster', async () => {
     await own.must(['apply', '-f', '-'], { input: task('names', 'NetDNS', { target: { targetDns: {} }, request: { domain: 'kubernetes.default.svc.cluster.local' } }) });
     const stored = async (): Promise<AnyTask> => (await store.get('netdnses.roundsman.io', 'default', 'names')) as AnyTask;
@@ -121,7 +152,7 @@ try {
     await kubernetes.again('kube-apiserver');
     await kubectl('-n', defaultRuntime.namespace, 'delete', 'service', '-l', runtimeLabels.runtime);
     await eventually(async () => {
-      assert.equal((await cluster.list(resources.services, { labelSelector: runtimeLabels.runtime })).length, 1);
+      assert.equal((await cluster.list(resources.services, { namespace: defaultRuntime.namespace, labelSelector: runtimeLabels.runtime })).length, 1);
       assert.deepEqual(running.health.report(), { ...running.health.report(), ready: true });
     }, within);
   });
