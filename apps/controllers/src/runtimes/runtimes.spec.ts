@@ -180,4 +180,16 @@ describe('runtimes', () => {
     await cluster.until(async () => expect(await kubernetes.get(resources.services, 'default', 'left-over')).toBeUndefined());
     expect(await kubernetes.get(resources.services, 'default', 'of-another')).toBeDefined();
   });
+
+  it('the default one is made anew when processes take the place of pods', async () => {
+    const before = (await cluster.get<Runtime>('runtimes.roundsman.io', 'default', 'roundsman-system'))!;
+    await cluster.stopControllers();
+    await cluster.startControllers({ ROUNDSMAN_CONTROLLERS_KUBECONFIG: 'in memory' });
+    await cluster.until(async () => {
+      const { metadata, spec } = (await cluster.get<Runtime>('runtimes.roundsman.io', 'default', 'roundsman-system'))!;
+      expect([metadata.uid === before.metadata.uid, spec]).toEqual([false, { kind: 'Process', families: [], ingress: false }]);
+      expect(await kubernetes.made('roundsman-system', 'default')).toEqual([]);
+    });
+    await expect(cluster.create(task('late'))).rejects.toThrow('spec.agentSpec');
+  });
 });

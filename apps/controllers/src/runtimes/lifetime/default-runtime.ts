@@ -9,7 +9,7 @@ export function defaultSpecOf({ defaultRuntime, runtimeFamilies }: Pick<Settings
 }
 
 /** Keeps the Runtime that carries all tasks without agentSpec: it is always there. */
-export function defaultRuntime({ caches, objects, settings }: Deps): LoopDefinition {
+export function defaultRuntime({ caches, objects, cluster, settings }: Deps): LoopDefinition {
   const { namespace } = place;
   const { runtime: name } = settings;
   const key = `${namespace}/${name}`;
@@ -27,6 +27,11 @@ export function defaultRuntime({ caches, objects, settings }: Deps): LoopDefinit
       }
       if (runtime.metadata.deletionTimestamp !== undefined) return;
       const { tokenHash, ...spec } = runtime.spec;
+      // Nothing of the one is true of the other; where there is no API any more, what was made by it cannot be removed either.
+      if (spec.kind !== wanted.kind && (spec.kind === 'Process' || cluster !== undefined)) {
+        await objects.delete(caches.runtimes, runtime);
+        return;
+      }
       if (!isDeepStrictEqual(spec, wanted)) await objects.update(caches.runtimes, { ...runtime, spec: { ...wanted, ...(tokenHash === undefined ? {} : { tokenHash }) } });
     },
   };
