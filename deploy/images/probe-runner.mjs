@@ -48,7 +48,13 @@ export async function makeProbeRunnerImage(folder, { always = false } = {}) {
     mkdirSync(folder, { recursive: true });
     const base = await layerOf([...nodeProgram(), ...systemFiles]);
     await writeImage(archive, { architecture, config, layers: [base, app], tags });
-    for (const old of readdirSync(folder)) if (old.startsWith('probe-runner-') && old.endsWith('.tar') && old !== name) rmSync(join(folder, old), { force: true });
+    for (const other of readdirSync(folder)) if (other !== name && isOver(other)) rmSync(join(folder, other), { force: true });
   }
   return { image: tags[0], tags, archive, bytes: statSync(archive).size, made, seconds: (performance.now() - started) / 1000 };
+}
+
+/** An archive of another build, or what one that was killed has left of its own (archive.mjs). */
+function isOver(name) {
+  const [, pid] = /^probe-runner-.*\.tar(?:\.(\d+))?$/.exec(name) ?? [];
+  return pid === undefined ? /^probe-runner-.*\.tar$/.test(name) : !existsSync(`/proc/${pid}`);
 }
