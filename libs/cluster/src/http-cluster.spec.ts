@@ -100,6 +100,8 @@ describe('a cluster', () => {
     expect(cluster.problem()).toContain('no answer within 0.5 s');
     server.answer = (_asked, response) => void response.writeHead(200).write('{"kind":');
     await expect(cluster.get(resources.pods, 'x', 'a')).rejects.toThrow('the answer did not come to its end within 0.5 s');
+    server.answer = (_asked, response) => void response.writeHead(500).write('{"kind":');
+    await expect(cluster.get(resources.pods, 'x', 'a')).rejects.toMatchObject({ code: 500 });
   });
 
   it('asks once more when a connection that was kept is closed', async () => {
@@ -141,6 +143,8 @@ describe('a kubeconfig', () => {
     expect(authorization()).toEqual(['Bearer of-a-program']);
     server.writeKubeconfig({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/sh', args: ['-c', 'echo who are you >&2; exit 1'] } });
     await expect(cluster.get(resources.pods, 'x', 'a')).rejects.toThrow(/cannot log in to http.*: who are you/);
+    server.writeKubeconfig({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/sleep', args: ['1'] } });
+    await expect(cluster.get(resources.pods, 'x', 'a')).rejects.toThrow('no answer within 0.5 s');
   });
 
   it('may be the service account of the pod, where there is one', async () => {

@@ -46,13 +46,10 @@ export class Connection {
   /** What the server answers, with the warnings it has about the request. */
   async json<T>(call: Call): Promise<{ object: T; warnings: string[] }> {
     const response = await this.#answer(call);
-    const timer = setTimeout(() => response.destroy(new Error(`the answer did not come to its end within ${this.#answerMs / 1000} s`)), this.#answerMs);
     try {
-      return { object: JSON.parse(await textOf(response)) as T, warnings: warningsOf(response) };
+      return { object: JSON.parse(await this.#text(response)) as T, warnings: warningsOf(response) };
     } catch (error) {
       throw this.#failed(call, error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -70,7 +67,7 @@ export class Connection {
     for (let tries = 1; ; tries += 1) {
       const response = await this.#send(call);
       if (response.statusCode !== undefined && response.statusCode < 300) return response;
-      const error = refusal(response.statusCode ?? 0, await textOf(response).catch(() => ''));
+      const error = refusal(response.statusCode ?? 0, await this.#text(response).catch(() => ''));
       const waitMs = Number(response.headers['retry-after']) * 1000;
       if (!(error.code === 429 || error.code === 503) || !(waitMs >= 0) || tries >= busyTries) throw error;
       await sleep(Math.min(waitMs, maxBusyMs), undefined, { signal: AbortSignal.any([this.#closed.signal, ...(call.signal ? [call.signal] : [])]) });
@@ -83,7 +80,8 @@ export class Connection {
     const signal = AbortSignal.any([stop.signal, this.#closed.signal, ...(call.signal ? [call.signal] : [])]);
     try {
       signal.throwIfAborted();
-      const response = await this.#request(call, signal);
+      // Also a program that logs in may hang.
+      const response = await Promise.race([this.#request(call, signal), rejectedBy(signal)]);
       this.#problem = undefined;
       return response;
     } catch (error) {
@@ -112,9 +110,18 @@ export class Connection {
         headers: { ...headers, accept: 'application/json', 'user-agent': this.#userAgent, ...(content === undefined ? {} : { 'content-type': contentType, 'content-length': content.length }) },
       });
       request.once('response', resolve);
-      request.once('error', (error: NodeJS.ErrnoException) => reject(request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') ? new ReusedSocketError(error.message, { cause: error }) : error));
+      request.on('error', (error: NodeJS.ErrnoException) => reject(request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') ? new ReusedSocketError(error.message, { cause: error }) : error));
       request.end(content);
     });
+  }
+
+  async #text(response: IncomingMessage): Promise<string> {
+    const timer = setTimeout(() => response.destroy(new Error(`the answer did not come to its end within ${this.#answerMs / 1000} s`)), this.#answerMs);
+    try {
+      return await textOf(response);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #failed({ method, path }: Call, error: unknown): Error {
@@ -126,6 +133,8 @@ export class Connection {
 }
 
 class ReusedSocketError extends Error {}
+
+const rejectedBy = (signal: AbortSignal): Promise<never> => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
 
 async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
