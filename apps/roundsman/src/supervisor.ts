@@ -74,7 +74,7 @@ export class Supervisor implements Supervised {
     return this.#log;
   }
 
-  /** Resolves when the gateway is ready and so are all nodes and runners. On failure stops what was started and rejects. */
+  /** Resolves when the gateway is ready and so are all nodes and runners; runners in pods that do not come in time are told of. On failure stops what was started and rejects. */
   async start(): Promise<State> {
     try {
       return await this.#start();
@@ -126,10 +126,10 @@ export class Supervisor implements Supervised {
 
     const { listen } = this.#options;
     say('Starting NATS and Postgres ...');
-    const overNetwork = listen !== undefined || 'socket' in docker;
-    const certificate = overNetwork ? await natsCertificate(home, listen, process.env) : undefined;
+    const pods = 'socket' in docker && process.env['ROUNDSMAN_CONTROLLERS_DEFAULT_RUNTIME'] !== 'process';
+    const certificate = pods || listen !== undefined ? await natsCertificate(home, listen, process.env) : undefined;
     const carrying = carrierOf(home, docker, certificate?.addresses ?? [], process.env, say);
-    const issuer = 'socket' in docker ? await issuerOf(home) : undefined;
+    const issuer = pods ? await issuerOf(home) : undefined;
     const loading = loadServices([...controlPlane, 'node-agent']);
     // Awaited below; until then a failure here must not look like an unhandled one.
     loading.catch(() => undefined);
@@ -168,10 +168,16 @@ export class Supervisor implements Supervised {
     say(`Waiting for ${nodes.length === 1 ? 'the node' : `${nodes.length} nodes`} and the runners ...`);
     this.#recorder = setInterval(() => this.#record(), 1_000);
     const client = new GatewayClient(this.#state!.gateway, token);
-    await this.#whenReady(client, nodes, carrier, 'silent' in docker, instances).finally(() => listener.close());
-    for (const node of dropped) {
-      await removeNode(client, node);
-      await forgetPods(client, node);
+    try {
+      await this.#none(readyWithinMs, async () => [...(await client.problems()), ...(await nodeProblems(client, nodes))]);
+      // Before runners are waited for: none come there.
+      for (const node of dropped) {
+        await removeNode(client, node);
+        await forgetPods(client, node);
+      }
+      await this.#runnersReady(client, nodes, carrier, 'silent' in docker, instances);
+    } finally {
+      await listener.close();
     }
     this.#record();
     if (listen !== undefined && certificate !== undefined) await this.#letJoin(listen, certificate, ports, nodes);
@@ -223,9 +229,8 @@ export class Supervisor implements Supervised {
     this.#save({ ...this.#state!, listen: { address, joinPort: this.#joining.port } });
   }
 
-  /** Gateway and nodes are waited for, and so are the runners: those in pods a while, since rounds begin without those that do not come. */
-  async #whenReady(client: GatewayClient, nodes: readonly string[], { kind }: Carrier, dockerIsSilent: boolean, instances: ReadonlyMap<string, string>): Promise<void> {
-    await this.#none(readyWithinMs, async () => [...(await client.problems()), ...(await nodeProblems(client, nodes))]);
+  /** Those in pods are waited for a while: rounds begin without those that do not come. */
+  async #runnersReady(client: GatewayClient, nodes: readonly string[], { kind }: Carrier, dockerIsSilent: boolean, instances: ReadonlyMap<string, string>): Promise<void> {
     if (kind === 'process') return this.#none(readyWithinMs, () => runnerProblems(client, kind, nodes, instances));
     // Of an earlier start without Docker.
     for (const node of nodes) await removeRunnerProcess(client, node);
