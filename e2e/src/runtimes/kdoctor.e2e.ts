@@ -63,7 +63,7 @@ whenDocker(describe)('the scenarios of kdoctor, by its own manifests', () => {
       const sent = perTarget.reduce((sum, target) => sum + target.sent, 0);
       expect([one.id, reported.report.latestRoundReport.map(({ nodeName }) => nodeName).sort(), requestsOf(reported)]).toEqual([one.id, nodes, sent]);
       expect(reported.status).toEqual({ totalRoundNumber: 1, roundFinishedNumber: 1, roundNumber: 1, status: 'Finished' });
-      if (one.counted) expect([one.id, counts[counterOf(one)]]).toEqual([one.id, sent]);
+      if (one.counted) expect([one.id, counts[counterOf(one)], report.errors]).toEqual([one.id, sent, report.errors]);
       if (isTrusted(report)) expect([one.id, task.lastRoundStatus, sent, report.summary]).toEqual([one.id, one.ends, requestsEach * perTarget.length, expect.any(String)]);
     }
     // Every way of NetReach was tested, by both runners.

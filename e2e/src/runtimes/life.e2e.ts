@@ -44,7 +44,7 @@ whenDocker(describe)('the life of a task and of the runtime that carries it', ()
   }, 240_000);
 
   it('without end goes on until it is deleted; another of its name knows nothing of it', async () => {
-    const first = await create('endless', { schedule: { intervalSeconds: 4, roundNumber: -1 } });
+    const first = await create('endless', { schedule: { intervalSeconds: 5, roundNumber: -1 } }, { perRequestTimeoutInMS: 2_000 });
     await rig.until(async () => ((await rig.status(kind, 'endless')).doneRound ?? 0) >= 3, 90_000);
     expect(await rig.status(kind, 'endless')).toMatchObject({ expectedRound: -1, finish: false });
     await remove('endless');
@@ -85,7 +85,7 @@ whenDocker(describe)('the life of a task and of the runtime that carries it', ()
   }, 180_000);
 
   it('whose runner falls silent closes at its deadline and names it, with the reason', async () => {
-    await create('silent', { agentSpec: { terminationGracePeriodMinutes: 60 }, schedule: { roundTimeoutSeconds: 40 } }, { durationInSecond: 15 });
+    await create('silent', { agentSpec: { terminationGracePeriodMinutes: 60 }, schedule: { roundTimeoutSeconds: 25 } }, { durationInSecond: 10 });
     await rig.until(async () => (await rig.status(kind, 'silent')).history?.[0]?.status === 'ongoing', 120_000);
     const victim = (await rig.list<Pod>('/api/v1/namespaces/default/pods')).find(({ metadata, spec }) => metadata.name.includes('-silent-') && spec.nodeName === 'two')!;
     const id = victim.status?.containerStatuses?.[0]?.containerID?.replace('docker://', '');

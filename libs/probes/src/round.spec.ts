@@ -54,6 +54,17 @@ describe('runRound', () => {
     expect(outcome.starvation.loopDelayP99Ms).toBeGreaterThanOrEqual(0);
   });
 
+  it('sends nothing when it wakes up after its time: what was due meanwhile is unsent', async () => {
+    const server = await counting();
+    const running = runRound({ targets: [target('t', server.url)], request: budget({ qps: 50, durationMs: 400 }), expect: { successRate: 1 } }, {}, { signal: never });
+    while (server.times.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    // As a container that is paused, or a machine that sleeps.
+    for (const from = performance.now(); performance.now() < from + 700; );
+    const { sent = 0, unsent = 0 } = (await running).targets[0] ?? {};
+    expect([sent + unsent, server.times.length]).toEqual([20, sent]);
+    expect(unsent).toBeGreaterThan(0);
+  });
+
   it('a target that is refused, unresolved, forbidden or silent does not touch the others', async () => {
     const good = await counting();
     const port = await listen(createTcp());

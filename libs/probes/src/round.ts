@@ -118,7 +118,7 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
         return;
       }
       const offset = start + (interval * ready.length) / runs.length;
-      run.begin(where, (slot) => offset + slot * interval, budget.timeoutMs, limits);
+      run.begin(where, (slot) => offset + slot * interval, budget.timeoutMs, limits, start + budget.durationMs + sendGraceMs);
       ready.push(run);
     });
     if (!ctx.signal.aborted && ready.length > 0) {

@@ -18,6 +18,7 @@ export class TargetRun implements Lane {
   #prober: Prober | undefined;
   #family: 'v4' | 'v6' | undefined;
   #intended: (slot: number) => number = () => performance.now();
+  #until = Number.POSITIVE_INFINITY;
   #due = 0;
   #limits: Limits | undefined;
   #taken = 0;
@@ -31,12 +32,16 @@ export class TargetRun implements Lane {
     this.#prepared = prepared;
   }
 
-  /** Connects nothing yet. `intended(k)` tells when request k is due, milliseconds of performance.now(). */
-  begin(pinned: Pinned, intended: (slot: number) => number, timeoutMs: number, limits: Limits): void {
+  /**
+   * Connects nothing yet. `intended(k)` tells when request k is due, milliseconds of performance.now(). After `until` nothing is sent, also when a process
+   * that stood still for so long wakes up with all of it due.
+   */
+  begin(pinned: Pinned, intended: (slot: number) => number, timeoutMs: number, limits: Limits, until = Number.POSITIVE_INFINITY): void {
     this.#family = pinned.family === 6 ? 'v6' : 'v4';
     if (pinned.resolveUs !== undefined) this.record.phase('dns', pinned.resolveUs / 1000);
     this.#intended = intended;
     this.#limits = limits;
+    this.#until = until;
     this.#prober = this.#prepared.open(pinned, this, timeoutMs, limits);
   }
 
@@ -104,6 +109,10 @@ export class TargetRun implements Lane {
     this.#pumping = true;
     while (this.#open && this.#taken < this.#due && prober.hasRoom()) {
       const now = at ?? performance.now();
+      if (now > this.#until) {
+        this.#open = false;
+        break;
+      }
       const intended = Math.min(now, this.#intended(this.#taken));
       this.#taken += 1;
       this.record.leave(intended, now);
