@@ -13,6 +13,8 @@ const timing = {
   republish: [15_000, 300_000],
   /** After a failed publish. */
   retry: [500, 15_000],
+  /** The same while somebody waits for it to be over. */
+  hurriedRetry: [250, 250],
 } as const;
 const askTogether = 500;
 
@@ -54,6 +56,7 @@ export class Sender {
   readonly #course = new Map<string, Course>();
   #wake: () => void = () => undefined;
   #stopped = false;
+  #hurried = false;
   #loop: Promise<void> = Promise.resolve();
   /** Resolves when all that was due has been tried. */
   #passed = Promise.withResolvers<void>();
@@ -84,12 +87,16 @@ export class Sender {
   /** Resolves once the stream has all results, or when the time is up, with the number of those that it has not. */
   async flush(withinMs: number): Promise<number> {
     const end = Date.now() + withinMs;
+    const left = (): Spooled[] => this.#spool.entries().filter((entry) => entry.committedAt === undefined && this.#courseOf(entry).publishes === 0);
+    // What has failed and waits for long would not be tried again in time.
+    this.#hurried = true;
+    for (const entry of left()) this.#courseOf(entry).publishAt = 0;
+    this.#wake();
     for (;;) {
       const passed = this.#passed.promise;
-      const left = this.#spool.entries().filter((entry) => entry.committedAt === undefined && this.#courseOf(entry).publishes === 0).length;
-      if (left === 0 || Date.now() >= end) return left;
-      this.#wake();
-      await Promise.race([passed, sleep(Math.max(0, end - Date.now()))]);
+      const { length } = left();
+      if (length === 0 || Date.now() >= end) return length;
+      await Promise.race([passed, sleep(Math.max(0, end - Date.now()), undefined, { ref: false })]);
     }
   }
 
@@ -160,7 +167,7 @@ export class Sender {
     } catch (error) {
       if (!this.#spool.has(key)) return;
       if (course.failures === 0) this.#log.warn({ round: key, error: messageOf(error) }, 'result not published; it stays in the spool and is tried again');
-      course.publishAt = Date.now() + wait(timing.retry, course.failures);
+      course.publishAt = Date.now() + wait(this.#hurried ? timing.hurriedRetry : timing.retry, course.failures);
       course.failures += 1;
     }
   }
