@@ -30,6 +30,11 @@ export class Silence {
     this.#heard.set(name, now());
   }
 
+  /** Nobody asks about it any more. */
+  forget(name: string): void {
+    this.#heard.delete(name);
+  }
+
   /** Milliseconds. Nobody is silent who had no chance to be heard. */
   of(name: string): number {
     this.#look();

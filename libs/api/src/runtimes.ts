@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TaskKind } from './round/work.ts';
+import { taskKindSchema, type TaskKind } from './round/work.ts';
 
 /**
  * What those who make runtimes (controllers), those who run in them (probe-runner, its image) and those who let them in (NATS) agree on.
@@ -21,6 +21,10 @@ export function runtimeNameOf(kind: TaskKind, task: string, taskUid: string): st
 
 /** Name of the runner in a pod: unique in the cluster, since runners have no namespace. */
 export const runnerOfPod = (namespace: string, pod: string): string => `${pod}.${namespace}`;
+
+const ofWorkloads = new RegExp(`^(${[defaultRuntime.workload, ...taskKindSchema.options.map((kind) => kind.toLowerCase())].join('|')})-.*\\.[^.]+$`);
+/** Whether only a runner in a pod of a runtime is called so: a process that an agent keeps has the name of its runtime and node. */
+export const isNameOfPodRunner = (runner: string): boolean => ofWorkloads.test(runner);
 
 export const runtimeLabels = {
   /** Name of the runtime; on its workload, pods, Services, Ingress and Secret, and the selector of them all. */

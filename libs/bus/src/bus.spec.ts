@@ -102,6 +102,16 @@ describe('publish and subscribe', () => {
     expect(bus.health().counts?.invalid).toBe(before + 2);
   });
 
+  it('drop what speaks for somebody else than its subject, on which the rights of its sender are written', async () => {
+    const beat = { runner: 'r.1', node: 'n.1', runtime: 'default', instance: 'i', sentAt: '2026-01-01T00:00:00Z', version: '1', ready: true, addresses: [], ports: {}, running: [], capacityQps: 1 };
+    const got: string[] = [];
+    await kept(bus.subscribe(messages.runnerBeat, {}, ({ payload }) => void got.push(`${payload.node} ${payload.runner} ${payload.version}`)));
+    const before = bus.health().counts?.invalid ?? 0;
+    for (const said of [{ runner: 'r.2' }, { node: 'n.2' }, { version: 'last' }]) bus.publish(messages.runnerBeat, { node: 'n.1', runner: 'r.1' }, { ...beat, ...said });
+    await eventually(() => expect(got).toEqual(['n.1 r.1 last']));
+    expect(bus.health().counts?.invalid).toBe(before + 2);
+  });
+
   it('never let a name widen a subject', async () => {
     const got: string[] = [];
     await kept(bus.subscribe(messages.nodeCancel, {}, ({ subject }) => void got.push(subject)));

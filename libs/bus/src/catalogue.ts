@@ -16,6 +16,8 @@ export interface CoreMessage<T> {
   readonly checkedBySender?: boolean;
   /** Followed by several services, which may run in one process: it is decoded once there, and nobody may change its payload. */
   readonly shared?: boolean;
+  /** Members that must be what the subject says, on which the sender's rights are written: receivers drop and count what speaks for somebody else. */
+  readonly speaksFor?: readonly string[];
 }
 export interface StreamMessage<T> {
   readonly delivery: 'stream';
@@ -38,7 +40,7 @@ export interface RequestMessage<Q, A, I = Q> {
 
 export type StreamName = 'WORK' | 'RESULT' | 'REPORT' | 'DLQ';
 
-const core = <T>(subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean; shared?: boolean } = {}): CoreMessage<T> => ({ delivery: 'core', subject, schema, ...options });
+const core = <T>(subject: string, schema: z.ZodType<T>, options: Pick<CoreMessage<T>, 'checkedBySender' | 'shared' | 'speaksFor'> = {}): CoreMessage<T> => ({ delivery: 'core', subject, schema, ...options });
 const stream = <T>(name: StreamName, subject: string, schema: z.ZodType<T>, options: { checkedBySender?: boolean } = {}): StreamMessage<T> => ({
   delivery: 'stream',
   stream: name,
@@ -159,7 +161,7 @@ export const messages = {
       nodes: z.object({ succeeded: z.array(z.string()), failed: z.array(z.string()), missing: z.array(z.object({ node: z.string(), runner: z.string(), reason: z.string() })) }),
     }),
   ),
-  live: core(`${prefix}.live.{kind}.{namespace}.{task}.{node}`, liveSampleSchema),
+  live: core(`${prefix}.live.{kind}.{namespace}.{task}.{node}`, liveSampleSchema, { speaksFor: ['node'] }),
 
   nodeBeat: core(
     `${prefix}.beat.{node}`,
@@ -177,6 +179,7 @@ export const messages = {
       annotations: z.record(z.string(), z.string()).default({}),
       conditions: z.array(z.object({ type: z.string(), status: z.enum(['True', 'False', 'Unknown']), reason: z.string(), message: z.string() })),
     }),
+    { speaksFor: ['node'] },
   ),
   runnerBeat: core(
     `${prefix}.beat.{node}.{runner}`,
@@ -200,6 +203,7 @@ export const messages = {
       /** Requests per second it may be asked for, all rounds together. */
       capacityQps: z.number(),
     }),
+    { speaksFor: ['node', 'runner'] },
   ),
   /** To the agent of a node: a pod bound to it changed. `previousOfNode` is the version of the announcement before it; 0 for the first of this intake. */
   nodePod: core(`${prefix}.node.{node}.pod`, z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), version: z.number().int().positive(), previousOfNode: z.number().int().nonnegative(), object: objectSchema }), {

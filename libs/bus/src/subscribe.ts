@@ -48,7 +48,10 @@ export async function subscribe<T>(
   const one = (subject: string, data: Uint8Array): void | Promise<void> => {
     let delivered: Delivered<T>;
     try {
-      delivered = { subject, params: paramsOf(message, subject), payload: decoder === undefined ? decodeJson(message.schema, data, subject) : decoder.decode(message.schema, data, subject) };
+      const params = paramsOf(message, subject);
+      delivered = { subject, params, payload: decoder === undefined ? decodeJson(message.schema, data, subject) : decoder.decode(message.schema, data, subject) };
+      const foreign = message.speaksFor?.find((member) => (delivered.payload as Record<string, unknown>)[member] !== params[member]);
+      if (foreign !== undefined) throw new Error(`its ${foreign} is not that of its subject`);
     } catch (error) {
       problem('invalid', subject, error);
       return;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runtimeNameOf, tokenHashOf, type AnyTask, type DaemonSet, type KubeObject, type Round, type Runner, type Runtime, type Service } from '@roundsman/api';
+import { messages } from '@roundsman/bus';
 import { ClusterError, resources } from '@roundsman/cluster';
 import { TestCluster } from '../testing/cluster.ts';
 import { installationLabel } from './manifests/labels.ts';
@@ -169,6 +170,21 @@ describe('runtimes', () => {
     await cluster.until(async () => expect((await taskNamed('refused'))?.status?.conditions?.find(({ type }) => type === 'RuntimeReady')).toMatchObject({ status: 'False', reason: 'RuntimeEnding', message: expect.stringContaining('ECONNREFUSED') }));
     kubernetes.before = () => undefined;
     await cluster.until(async () => expect(await taskNamed('refused')).toBeUndefined());
+  });
+
+  it('a runner is believed only what its Runtime says too', async () => {
+    const beat = { node: 'z', runtime: 'default', instance: 'i', version: '1', ready: true, addresses: [], ports: {}, running: [], capacityQps: 10 };
+    const say = (runner: string, pod?: string): void => cluster.bus.publish(messages.runnerBeat, { node: 'z', runner }, { ...beat, runner, sentAt: new Date().toISOString(), ...(pod === undefined ? {} : { pod }) });
+    await cluster.until(async () => {
+      // As a process of the default runtime, as a pod that it does not have, as another's pod.
+      say('netreach-own-x.default');
+      say('netreach-own-y.default', 'default/netreach-own-y');
+      say('netreach-own-z.default', 'roundsman-system/probe-runner-a');
+      say('default-z');
+      const names = (await cluster.list<Runner>('runners.roundsman.io')).filter(({ status }) => status?.node === 'z').map(({ metadata }) => metadata.name);
+      expect(names).toContain('default-z');
+      expect(names).toEqual(['default-z']);
+    });
   });
 
   it('what is left of runtimes that there are not is removed; what others made stays', async () => {

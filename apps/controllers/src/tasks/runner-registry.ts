@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { defaultRuntime, type Runner, type RunnerStatus, type Runtime } from '@roundsman/api';
+import { defaultRuntime, isNameOfPodRunner, runnerOfPod, type Runner, type RunnerStatus, type Runtime } from '@roundsman/api';
 import { messages, type Messages } from '@roundsman/bus';
 import type { Happening, Outcome } from '@roundsman/reconcile';
 import type { z } from 'zod';
@@ -7,6 +7,9 @@ import { terminating } from '../runtimes/status/pod-reason.ts';
 import { onChange, type Deps, type LoopDefinition, type Wake } from '../loop.ts';
 import { Silence } from '../silence.ts';
 import { wholeSeconds } from '../timestamps.ts';
+
+/** Names remembered, so that each is told once. */
+const mostDoubted = 1_000;
 
 export type RunnerBeat = z.infer<Messages['runnerBeat']['schema']>;
 
@@ -31,10 +34,12 @@ export function runnerHappening(before: RunnerStatus | undefined, after: RunnerS
 }
 
 /** Keeps a Runner object for every probe-runner from its heartbeats; writes only what changed. A key is a runner's name. */
-export function runnerRegistry({ bus, caches, objects, recorder, settings: { runnerLostMs: lostMs, runnerRemoveMs: removeMs } }: Deps): LoopDefinition {
+export function runnerRegistry({ bus, caches, objects, recorder, log, settings: { runnerLostMs: lostMs, runnerRemoveMs: removeMs } }: Deps): LoopDefinition {
   const tell = recorder.from('roundsman-controllers');
   const beats = new Map<string, RunnerBeat>();
   const silence = new Silence(() => bus.health().connected);
+  /** Whose claims were told to be false. */
+  const doubted = new Set<string>();
 
   const heartbeats: Wake = async (wake) => {
     silence.start();
@@ -51,14 +56,29 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     };
   };
 
+  /** Whether this runtime has the runner by its pods. The cache may be behind: what it does not have is asked for. */
+  async function isListed(name: string, namespace: string, runtime: string): Promise<boolean> {
+    const lists = (one: Runtime | undefined): boolean => one?.status?.runners.some(({ runner }) => runner === name) === true;
+    return lists(caches.runtimes.get(namespace, runtime)) || lists((await caches.stored(caches.runtimes.resource, namespace, runtime)) as Runtime | undefined);
+  }
+
+  /**
+   * A runner says itself whose it is. One in a pod was let in by the token of its runtime, which others can read too: it is believed only what the
+   * Runtime says as well, so that it cannot pass for a runner of another runtime, or for a process of the default one, and get their work and secrets.
+   */
+  async function isBelieved({ runner, runtime, pod }: RunnerBeat, known: RunnerStatus | undefined): Promise<boolean> {
+    if (known !== undefined && known.runtime === runtime && known.pod === pod) return true;
+    if (pod === undefined) return !isNameOfPodRunner(runner);
+    const [namespace = '', name = ''] = pod.split('/');
+    return runnerOfPod(namespace, name) === runner && (await isListed(runner, namespace, runtime));
+  }
+
   /** Its pod is none of its runtime's any more, so nobody will be heard under this name again; or it was a process, and a pod has taken its place. */
   async function isOver({ metadata: { name }, status }: Runner): Promise<boolean> {
     if (status === undefined) return false;
     if (status.pod === undefined) return caches.runtimes.get(defaultRuntime.namespace, status.runtime)?.status?.runners.some(({ node, ready }) => ready && node === status.node) === true;
     const [namespace = ''] = status.pod.split('/');
-    const lists = (runtime: Runtime | undefined): boolean => runtime?.status?.runners.some(({ runner }) => runner === name) === true;
-    // The cache may be behind: what it does not have is asked for.
-    return !lists(caches.runtimes.get(namespace, status.runtime)) && !lists((await caches.stored(caches.runtimes.resource, namespace, status.runtime)) as Runtime | undefined);
+    return !(await isListed(name, namespace, status.runtime));
   }
 
   /** Its runtime, or its pod in it, goes: that nobody is lost by that is no news. */
@@ -68,9 +88,27 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     return runtime === undefined || runtime.metadata.deletionTimestamp !== undefined || !(runtime.status?.runners ?? []).some(({ runner, reason }) => runner === name && reason !== terminating);
   }
 
+  /** The next heartbeat is looked at anew: the Runtime may just not have its pod yet. */
+  function doubt({ runner, runtime, pod, node }: RunnerBeat): void {
+    beats.delete(runner);
+    if (doubted.has(runner)) return;
+    if (doubted.size >= mostDoubted) doubted.clear();
+    doubted.add(runner);
+    log.warn({ runner, runtime, pod, node }, 'a runner says that it is one of a runtime which does not have it (yet); it gets no work before that does');
+  }
+
+  function forget(name: string): void {
+    beats.delete(name);
+    doubted.delete(name);
+    silence.forget(name);
+  }
+
   async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
-    const heard = beats.get(name);
+    const said = beats.get(name);
+    const heard = said !== undefined && (await isBelieved(said, caches.runners.get(undefined, name)?.status)) ? said : undefined;
+    if (heard !== undefined) doubted.delete(name);
+    else if (said !== undefined) doubt(said);
     const silentMs = silence.of(name);
     const silent = silentMs >= lostMs;
     const stored = caches.runners.get(undefined, name);
@@ -78,12 +116,12 @@ export function runnerRegistry({ bus, caches, objects, recorder, settings: { run
     if (!silent && heard === undefined) return { againAfterMs: lostMs - silentMs };
     const status = runnerStatusOf(stored?.status, silent ? undefined : heard, lostMs, nowMs);
     if (status === undefined) {
-      beats.delete(name);
+      forget(name);
       return undefined;
     }
     const lostForMs = nowMs - Date.parse(status.lastTransitionTime);
     if (silent && stored !== undefined && (lostForMs >= removeMs || (await isOver(stored)))) {
-      beats.delete(name);
+      forget(name);
       await objects.delete(caches.runners, stored);
       return undefined;
     }
