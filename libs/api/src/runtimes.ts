@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Runtime } from './kinds/runtime/schema.ts';
+import type { KubeObject } from './meta.ts';
 import { taskKindSchema, type TaskKind } from './round/work.ts';
 
 /**
@@ -35,6 +37,20 @@ export const runtimeLabels = {
 
 /** On a task that has, or had, a runtime of its own: it goes when its rounds are closed and the runtime is removed. */
 export const runtimeFinalizer = 'roundsman.io/runtime';
+
+/** One that ends carries nothing any more: whoever asks for a round gets a new one. */
+export const isEndingRuntime = ({ metadata, status }: Pick<Runtime, 'metadata' | 'status'>): boolean => metadata.deletionTimestamp !== undefined || status?.phase === 'Ending';
+
+/**
+ * From when the schedule of a task counts, milliseconds: its creation, or when the runtime that carries it settled if that was later; undefined: it
+ * has not. `own`: that is to be one of the task's own. Processes are waited for by nobody, nor is a default runtime that there is not.
+ */
+export function countsFromMs({ metadata }: Pick<KubeObject, 'metadata'>, { own, runtime }: { readonly own: boolean; readonly runtime: Runtime | undefined }): number | undefined {
+  const createdMs = Date.parse(metadata.creationTimestamp);
+  if (!own && (runtime === undefined || runtime.spec.kind === 'Process')) return createdMs;
+  const settledAt = runtime === undefined || isEndingRuntime(runtime) ? undefined : runtime.status?.settledAt;
+  return settledAt === undefined ? undefined : Math.max(createdMs, Date.parse(settledAt));
+}
 
 /** Ports of the echo target in a pod that has a network of its own; with the network of its node they are chosen, per runtime. All above 1024: no rights are needed. */
 export const runnerPodPorts = { http: 8080, https: 8443, dns: 8053, dot: 8853, udp: 8007 } as const;

@@ -22,14 +22,6 @@ export function carrierOf(task: AnyTask, caches: Pick<Caches, 'runtimes'>, means
   return { own: false, runtime, name: runtime?.spec.workload ?? means.settings.runtime, refused: asks };
 }
 
-/** From when a schedule counts, milliseconds: the creation of the task, or when its runtime settled if that was later; undefined: it has not. */
-export function countsFromMs(task: AnyTask, { own, runtime }: Pick<Carrier, 'own' | 'runtime'>): number | undefined {
-  const createdMs = Date.parse(task.metadata.creationTimestamp);
-  if (!own && (runtime === undefined || runtime.spec.kind === 'Process')) return createdMs;
-  const settled = runtime?.metadata.deletionTimestamp === undefined ? runtime?.status?.settledAt : undefined;
-  return settled === undefined ? undefined : Math.max(createdMs, Date.parse(settled));
-}
-
 /** What carries it, in the words of kdoctor. */
 export function resourceOf(task: AnyTask, { own, runtime, name }: Carrier, finish: boolean): NonNullable<TaskStatus['resource']> {
   const { kind, families = [] } = runtime?.spec ?? {};

@@ -1,9 +1,9 @@
 import {
-  isOpenRound, ledgerOf, nextStart, roundAnnotations, ScheduleError, taskAnnotations, timingOf, totalRounds,
+  countsFromMs, isOpenRound, ledgerOf, nextStart, roundAnnotations, ScheduleError, taskAnnotations, timingOf, totalRounds,
   type AnyTask, type Condition, type Round, type RoundRecord, type TaskStatus, type VerdictState,
 } from '@roundsman/api';
 import { wholeSeconds } from '../timestamps.ts';
-import { countsFromMs, resourceOf, runtimeReady, type Carrier } from './carrier.ts';
+import { resourceOf, runtimeReady, type Carrier } from './carrier.ts';
 
 export const historyKept = 10;
 

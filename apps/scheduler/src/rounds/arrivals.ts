@@ -9,6 +9,11 @@ export class Arrivals {
     this.#waitMs = waitMs;
   }
 
+  /** They are no runners of anybody any more. */
+  forget(runners: Iterable<string>): void {
+    for (const runner of runners) this.#since.delete(runner);
+  }
+
   /** Milliseconds since the epoch; undefined when there is none to wait for. */
   waitUntil(runners: readonly Expected[], nowMs: number): number | undefined {
     let untilMs: number | undefined;

@@ -41,7 +41,7 @@ describe('who carries a task', () => {
   it('are processes, at once, where there is no runtime or one of processes', () => {
     const runners = [runner('b', {}), runner('a', { ready: false, reason: 'no heartbeat' }), runner('left.over', { pod: 'x/left' })];
     for (const standard of [undefined, process]) {
-      expect(carrier(task(), { ...(standard === undefined ? {} : { standard }), runners })).toMatchObject({ runtime: 'default', settledMs: 0, runners: [{ runner: 'a', notReady: 'no heartbeat' }, { runner: 'b', addresses: ['10.0.0.1'] }] });
+      expect(carrier(task(), { ...(standard === undefined ? {} : { standard }), runners })).toMatchObject({ runtime: 'default', fromMs: Date.parse('2026-01-01T12:00:00Z'), waitedFor: false, runners: [{ runner: 'a', notReady: 'no heartbeat' }, { runner: 'b', addresses: ['10.0.0.1'] }] });
     }
     // Taken through the kdoctor view: the default runners execute it, and the round says so.
     expect(carrier(task(own), { standard: process, runners })).toMatchObject({ runtime: 'default', capabilities: { workloads: false } });
@@ -50,7 +50,7 @@ describe('who carries a task', () => {
   it('is the default one once it has settled', () => {
     expect(carrier(task(), { standard: runtime('default', {}, { settledAt: undefined }) })).toBeUndefined();
     expect(carrier(task(), { standard: runtime('default', {}, undefined) })).toBeUndefined();
-    expect(carrier(task(), { standard: daemonSet, runners: [runner('p.roundsman-system', { pod: 'roundsman-system/p' })] })).toMatchObject({ runtime: 'default', settledMs: Date.parse(settledAt), runners: [{ runner: 'p.roundsman-system', node: 'n-1', pod: 'p' }] });
+    expect(carrier(task(), { standard: daemonSet, runners: [runner('p.roundsman-system', { pod: 'roundsman-system/p' })] })).toMatchObject({ runtime: 'default', fromMs: Date.parse(settledAt), runners: [{ runner: 'p.roundsman-system', node: 'n-1', pod: 'p' }] });
   });
 
   it('is its own, found by its uid, never by a name; one that ends carries nothing', () => {
@@ -62,6 +62,16 @@ describe('who carries a task', () => {
     expect(carrier(task(own), { standard: process, runtimes: [other, ofTask('old', {}), ofTask('new', {}, '2026-01-02T00:00:00Z')] })?.runtime).toBe('new');
     // One that was made for an earlier agentSpec carries nothing either.
     expect(carrier(task(), { standard: daemonSet, runtimes: [ofTask('mine', {})] })?.runtime).toBe('default');
+  });
+
+  it('was waited for in vain when its workload was not ready by the time it settled, nor since, and nobody of it was heard', () => {
+    const waitedFor = (status: 'True' | 'False', since: string, runners: Runner[] = []) =>
+      carrier(task(own), { runtimes: [ofTask('mine', { runners: [listed('a.x', '', { ready: false })], conditions: [{ type: 'WorkloadReady', status, reason: 'R', message: 'm', lastTransitionTime: since }] })], runners })?.waitedFor;
+    expect(waitedFor('False', '2026-01-01T12:00:00Z')).toBe(true);
+    expect(waitedFor('True', '2026-01-01T12:00:00Z')).toBe(false);
+    // Later it lost its runners: they may come back.
+    expect(waitedFor('False', '2026-01-01T13:00:00Z')).toBe(false);
+    expect(waitedFor('False', '2026-01-01T12:00:00Z', [runner('a.x', { pod: 'x/a', ready: false })])).toBe(false);
   });
 
   it('tells why its runners, Services and Ingress are not ready', () => {
@@ -107,5 +117,7 @@ describe('a runner that was not heard yet', () => {
     expect(arrivals.waitUntil(coming('a'), 60_000)).toBeUndefined();
     expect(arrivals.waitUntil([{ ...coming('a')[0]!, coming: false }], 61_000)).toBeUndefined();
     expect(arrivals.waitUntil(coming('a'), 62_000)).toBe(67_000);
+    arrivals.forget(['a']);
+    expect(arrivals.waitUntil(coming('a'), 90_000)).toBe(95_000);
   });
 });

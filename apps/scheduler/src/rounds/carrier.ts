@@ -1,4 +1,4 @@
-import { capabilitiesOf, type Capabilities, type RoundSpec, type Runner, type Runtime, type RuntimePaths, type RuntimeRunner } from '@roundsman/api';
+import { capabilitiesOf, countsFromMs, isEndingRuntime, type Capabilities, type Condition, type RoundSpec, type Runner, type Runtime, type RuntimePaths, type RuntimeRunner } from '@roundsman/api';
 import type { Caches, Task } from './caches.ts';
 import type { Reasons } from './targets/facts.ts';
 
@@ -13,9 +13,11 @@ export interface Expected extends Pick<RoundSpec['runners'][number], 'runner' | 
 /** Who carries the rounds of a task: its own runtime, or the default one. */
 export interface Carrier {
   readonly runtime: string;
-  /** When it settled, milliseconds; 0: nothing was to be waited for. Rounds do not begin before. */
-  readonly settledMs: number;
+  /** From when the schedule counts, milliseconds: rounds do not begin before. */
+  readonly fromMs: number;
   readonly runners: readonly Expected[];
+  /** Nobody of it was ever ready, which was waited for when it was made. */
+  readonly waitedFor: boolean;
   readonly paths: RuntimePaths | undefined;
   readonly capabilities: Capabilities;
   readonly reasons: Reasons;
@@ -27,22 +29,23 @@ type Cached = Pick<Caches, 'runner' | 'runnersOf' | 'defaultRuntime' | 'runtimes
 export function carrierOf(task: Task, caches: Cached, defaultName: string): Carrier | undefined {
   const standard = caches.defaultRuntime(defaultName);
   const capabilities = capabilitiesOf(standard);
-  const own = caches.runtimesOf(task.metadata.uid).filter(isLiving).sort(newestFirst)[0];
+  const own = caches.runtimesOf(task.metadata.uid).filter((one) => !isEndingRuntime(one)).sort(newestFirst)[0];
   // Where no workloads are, such a task was taken through the kdoctor view alone: its rounds say that it has none.
   const wantsOwn = (task.spec as { agentSpec?: unknown }).agentSpec !== undefined && (own !== undefined || capabilities.workloads);
-  if (wantsOwn) return own === undefined ? undefined : settled(own, caches, capabilities);
-  if (standard !== undefined && standard.spec.kind !== 'Process') return settled(standard, caches, capabilities);
-  return { runtime: defaultName, settledMs: 0, runners: processes(caches.runnersOf(defaultName)).sort(byName), paths: undefined, capabilities, reasons: {} };
-}
-
-function settled(runtime: Runtime, caches: Cached, capabilities: Capabilities): Carrier | undefined {
+  const runtime = wantsOwn ? own : standard;
+  const fromMs = countsFromMs(task, { own: wantsOwn, runtime });
+  if (fromMs === undefined) return undefined;
+  if (runtime === undefined || runtime.spec.kind === 'Process') {
+    return { runtime: defaultName, fromMs, runners: processes(caches.runnersOf(defaultName)).sort(byName), waitedFor: false, paths: undefined, capabilities, reasons: {} };
+  }
   const { metadata, status } = runtime;
-  if (status?.settledAt === undefined) return undefined;
+  const runners = expectedOf(status?.runners ?? [], processes(caches.runnersOf(metadata.name)), (name) => caches.runner(name));
   return {
     runtime: metadata.name,
-    settledMs: Date.parse(status.settledAt),
-    runners: expectedOf(status.runners, processes(caches.runnersOf(metadata.name)), (name) => caches.runner(name)),
-    paths: status.paths,
+    fromMs,
+    runners,
+    waitedFor: neverReady(runtime) && runners.every(({ runner }) => caches.runner(runner) === undefined),
+    paths: status?.paths,
     capabilities,
     reasons: { workload: problemOf(runtime, 'WorkloadReady'), services: problemOf(runtime, 'ServicesReady'), ingress: problemOf(runtime, 'IngressReady') },
   };
@@ -92,12 +95,18 @@ function notReadyOf({ status }: Pick<Runner, 'status'>): string | undefined {
   return status.ready ? undefined : (status.reason ?? 'not ready');
 }
 
-function problemOf({ status }: Runtime, type: string): string | undefined {
-  const condition = status?.conditions.find((one) => one.type === type);
+const conditionOf = ({ status }: Runtime, type: string): Condition | undefined => status?.conditions.find((one) => one.type === type);
+
+function problemOf(runtime: Runtime, type: string): string | undefined {
+  const condition = conditionOf(runtime, type);
   return condition === undefined || condition.status === 'True' ? undefined : condition.message;
 }
 
-/** One that ends carries nothing any more: whoever asks for a round gets a new one. */
-const isLiving = ({ metadata, status }: Runtime): boolean => metadata.deletionTimestamp === undefined && status?.phase !== 'Ending';
+/** Its workload was not whole when it settled, nor ever since. */
+function neverReady(runtime: Runtime): boolean {
+  const condition = conditionOf(runtime, 'WorkloadReady');
+  return condition?.status === 'False' && Date.parse(condition.lastTransitionTime) <= Date.parse(runtime.status?.settledAt ?? '');
+}
+
 const newestFirst = (a: Runtime, b: Runtime): number => Date.parse(b.metadata.creationTimestamp) - Date.parse(a.metadata.creationTimestamp);
 const byName = (a: Expected, b: Expected): number => (a.runner < b.runner ? -1 : a.runner > b.runner ? 1 : 0);

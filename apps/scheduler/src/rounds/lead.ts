@@ -51,7 +51,9 @@ export async function leadRounds({ bus, caches, settings, metrics, log }: LeadRo
       if (type !== 'MODIFIED') consumers.wake(object.metadata.name);
       if (object.status?.ready !== before?.status?.ready) for (const key of planner.waiting()) tasks.wake(key);
     }),
-    caches.runtimes.onChange(({ object: { spec } }) => {
+    caches.runtimes.onChange(({ type, object: { spec, status }, before }) => {
+      const listed = new Set(type === 'DELETED' ? [] : status?.runners.map(({ runner }) => runner));
+      planner.forget((before?.status?.runners ?? []).flatMap(({ runner }) => (listed.has(runner) ? [] : [runner])));
       if (spec.task !== undefined) tasks.wake(taskKey(spec.task.kind, spec.task.namespace, spec.task.name));
       else for (const key of planner.waiting()) tasks.wake(key);
     }),

@@ -207,6 +207,13 @@ describe('planning rounds', () => {
     expect(planRound(taskOf({ schedule: '0 1', roundNumber: 1 }), ledger, at(nowMs, { fromMs: undefined }))).toEqual({ do: 'wait', why: 'finished' });
   });
 
+  it('does not wait again for a runtime that was waited for in vain, but for a runner that may come at any moment', () => {
+    const task = taskOf({ roundNumber: 1 });
+    const vain = { ready: false, waitedFor: true };
+    expect(made(planRound(task, none, at(created, vain)))).toMatchObject({ number: 1, trigger: 'schedule', startMs: created });
+    expect(planRound(task, none, at(created, { ...vain, comingUntilMs: created + 5 * second }))).toEqual({ do: 'wait', why: 'no-runner', untilMs: created + 5 * second });
+  });
+
   it('waits a little for a runner whose pod is ready, within its patience', () => {
     const task = taskOf({ schedule: '0 1', roundNumber: 1 });
     expect(planRound(task, none, at(created, { comingUntilMs: created + 5 * second }))).toEqual({ do: 'wait', why: 'no-runner', untilMs: created + 5 * second });

@@ -4,7 +4,7 @@ import type { Task } from './caches.ts';
 export interface PlanSettings {
   /** A Round is made so long before its start, so that its runners have the work when it starts. */
   readonly leadMs: number;
-  /** How long after its start a round waits for the first ready runner before it is run with all of them missing. */
+  /** How long after its start a round waits for the first ready runner before it is run with all of them missing; not again where the runtime was waited for in vain. */
   readonly noRunnerWaitMs: number;
   /** How long a round waits for a runner whose pod is ready and that was not heard yet. */
   readonly heartbeatWaitMs: number;
@@ -38,6 +38,8 @@ export interface World {
   readonly fromMs: number | undefined;
   /** There is who probes, and whom. */
   readonly ready: boolean;
+  /** That somebody gets ready was waited for already, when the runtime was made. */
+  readonly waitedFor?: boolean | undefined;
   /** Until when it is worth waiting for further runners. */
   readonly comingUntilMs?: number | undefined;
   /** When this process saw the present generation take the place of another one; undefined when it has seen no change. */
@@ -84,9 +86,9 @@ export function planRound(task: Task, ledger: Ledger, world: World, settings: Pl
   if (nowMs < due.startMs - settings.leadMs) return { do: 'wait', untilMs: due.startMs - settings.leadMs, why: 'not-due' };
   return whenReady(due.startMs + Math.min(settings.noRunnerWaitMs, lateMs / 2), 'schedule', due.startMs, due.skipped);
 
-  /** Without any runner it is waited for one, with some for those that may come at any moment; then it begins with whom there is. */
+  /** Without any runner it is waited for one, unless it was already; with some for those that may come at any moment. Then it begins with whom there is. */
   function whenReady(patientUntilMs: number, trigger: PlannedRound['trigger'], startMs: number, skipped: number): Plan {
-    const untilMs = world.ready ? Math.min(patientUntilMs, world.comingUntilMs ?? nowMs) : patientUntilMs;
+    const untilMs = world.ready || world.waitedFor === true ? Math.min(patientUntilMs, world.comingUntilMs ?? nowMs) : patientUntilMs;
     return nowMs < untilMs ? { do: 'wait', untilMs, why: 'no-runner' } : create(trigger, startMs, skipped);
   }
 

@@ -29,7 +29,8 @@ export class Planner {
   readonly #arrivals: Arrivals;
   /** Tasks that wait for their runtime or a runner; woken when one of these changes. */
   readonly #waiting = new Set<string>();
-  readonly #runNowSince = new Map<string, { value: string; atMs: number }>();
+  /** By key of the task. */
+  readonly #runNowSince = new Map<string, { uid: string; value: string; atMs: number }>();
 
   constructor(options: PlannerOptions) {
     this.#options = options;
@@ -41,13 +42,21 @@ export class Planner {
     return [...this.#waiting];
   }
 
+  /** Runners that their runtime does not have any more: nobody waits for them. */
+  forget(runners: Iterable<string>): void {
+    this.#arrivals.forget(runners);
+  }
+
   readonly reconcile = async (key: string): Promise<Outcome | void> => {
     const { caches, settings, runtime, log } = this.#options;
     const { kind, namespace, name } = parseTaskKey(key);
     const task = caches.tasks.get(kind)?.get(namespace, name);
     this.#waiting.delete(key);
-    if (task === undefined) return undefined;
-    const { uid, deletionTimestamp, creationTimestamp } = task.metadata;
+    if (task === undefined) {
+      this.#runNowSince.delete(key);
+      return undefined;
+    }
+    const { uid, deletionTimestamp } = task.metadata;
     const rounds = caches.roundsOf(uid);
     await this.#cancelIfAsked(task, rounds);
     // It stays until its round is closed and what was made for it is removed; nothing new begins.
@@ -62,11 +71,12 @@ export class Planner {
       {
         nowMs,
         openRound: rounds.some(isOpenRound),
-        fromMs: carrier === undefined || servers.state === 'unknown' ? undefined : Math.max(Date.parse(creationTimestamp), carrier.settledMs),
+        fromMs: servers.state === 'unknown' ? undefined : carrier?.fromMs,
         ready: servers.state === 'known' && (carrier?.runners ?? []).some(({ notReady }) => notReady === undefined),
+        waitedFor: carrier?.waitedFor,
         comingUntilMs: this.#arrivals.waitUntil(carrier?.runners ?? [], nowMs),
         changedMs: caches.changedMs(uid),
-        runNowSinceMs: this.#runNowSinceMs(task, nowMs),
+        runNowSinceMs: this.#runNowSinceMs(key, task, nowMs),
       },
       settings,
     );
@@ -114,16 +124,16 @@ export class Planner {
   }
 
   /** Since when the present run-now value has been known here. */
-  #runNowSinceMs(task: Task, nowMs: number): number | undefined {
+  #runNowSinceMs(key: string, task: Task, nowMs: number): number | undefined {
     const value = task.metadata.annotations?.[taskAnnotations.runNow];
     const { uid } = task.metadata;
     if (value === undefined || value === '') {
-      this.#runNowSince.delete(uid);
+      this.#runNowSince.delete(key);
       return undefined;
     }
-    const known = this.#runNowSince.get(uid);
-    if (known?.value === value) return known.atMs;
-    this.#runNowSince.set(uid, { value, atMs: nowMs });
+    const known = this.#runNowSince.get(key);
+    if (known?.value === value && known.uid === uid) return known.atMs;
+    this.#runNowSince.set(key, { uid, value, atMs: nowMs });
     return nowMs;
   }
 }

@@ -16,7 +16,7 @@ const taskOf = (asked: object): Task => ({
 });
 const planned: PlannedRound = { number: 4, trigger: 'schedule', startMs: 1000, deadlineMs: 61_000, skipped: 2, ledger: { lastNumber: 4, scheduled: 3, lastScheduledMs: 1000, handledRunNow: 'r1', generation: 2 } };
 const runner = (name: string, node: string, more: Partial<Expected> = {}): Expected => ({ runner: name, node, coming: false, addresses: ['10.0.0.1', 'fd00::1'], ports: { http: 8080, https: 8443, dns: 8053, dot: 8853, udp: 8007 }, ...more });
-const carrier = (runners: Expected[], more: Partial<Carrier> = {}): Carrier => ({ runtime: 'netreach-mesh-0123456789', settledMs: 0, runners, paths: undefined, capabilities: { workloads: true }, reasons: {}, ...more });
+const carrier = (runners: Expected[], more: Partial<Carrier> = {}): Carrier => ({ runtime: 'netreach-mesh-0123456789', fromMs: 0, waitedFor: false, runners, paths: undefined, capabilities: { workloads: true }, reasons: {}, ...more });
 const runners = [runner('a', 'node-1', { pod: 'a-x' }), runner('b', 'node-2'), runner('c', 'node-3', { notReady: 'no heartbeat since 2026-01-01T00:00:00Z' })];
 const paths = {
   services: [{ family: 'v4' as const, name: 's-v4', port: 80, clusterIP: '10.96.0.9', nodePort: 30_080 }],
