@@ -52,19 +52,19 @@ describe('rounds of runtimes', () => {
 
   it('wait for the runtime of their task, and count from when it settled', async () => {
     for (const n of ['1', '2']) await putRunner(`runner-${n}`, 'own-mesh', `10.244.${n}.2`);
-    const task = await netReach('mesh', { agentSpec: {}, schedule: { intervalSeconds: 2, roundNumber: 2, roundTimeoutSeconds: 2 }, target: { clusterIP: true, nodePort: true, loadBalancer: true } });
+    const task = await netReach('mesh', { agentSpec: {}, schedule: { intervalSeconds: 4, roundNumber: 2, roundTimeoutSeconds: 4 }, target: { clusterIP: true, nodePort: true, loadBalancer: true } });
     await ofTask(task, { runners: pods });
     // Longer than the interval: nothing is missed meanwhile.
-    await passes(2_500);
+    await passes(4_500);
     expect(await plane.rounds(task.metadata.uid)).toEqual([]);
     const status = settled({
       runners: [...pods, { runner: 'pending', node: 'node-3', ready: false, reason: 'ImagePullBackOff' }],
       paths: { services: [{ family: 'v4', name: 'own-mesh-v4', port: 80, clusterIP: '10.96.0.9', nodePort: 30_080 }], nodes: [{ name: 'node-3', addresses: [{ family: 'v4', address: '172.18.0.3' }] }] },
     });
     await ofTask(task, status);
-    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map((round) => round.status?.closedAt !== undefined)).toEqual([true, true]), { within: 15_000 });
+    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map((round) => round.status?.closedAt !== undefined)).toEqual([true, true]), { within: 20_000 });
     const [first, second] = await plane.rounds(task.metadata.uid);
-    expect([first, second].map((round) => [round?.spec.trigger, Date.parse(round?.spec.startTime ?? '') - Date.parse(status.settledAt ?? '')])).toEqual([['schedule', 0], ['schedule', 2_000]]);
+    expect([first, second].map((round) => [round?.spec.trigger, Date.parse(round?.spec.startTime ?? '') - Date.parse(status.settledAt ?? '')])).toEqual([['schedule', 0], ['schedule', 4_000]]);
     expect(first?.spec).toMatchObject({
       runtime: 'own-mesh',
       runners: [{ runner: 'pending', node: 'node-3', notReady: 'ImagePullBackOff' }, { runner: 'runner-1', pod: 'runner-1', addresses: ['10.244.1.2'] }, { runner: 'runner-2' }],
@@ -105,20 +105,17 @@ describe('rounds of runtimes', () => {
 
   it('are ended as soon as the task is being deleted, and none begins any more', async () => {
     takes(60_000);
-    const task = await netReach('leaving', { agentSpec: {}, schedule: { intervalSeconds: 2, roundTimeoutSeconds: 2, roundNumber: -1 } }, [runtimeFinalizer]);
+    const task = await netReach('leaving', { agentSpec: {}, schedule: { intervalSeconds: 120, roundTimeoutSeconds: 60, roundNumber: -1 } }, [runtimeFinalizer]);
     await ofTask(task, settled());
     await eventually(() => plane.ran(task.metadata.uid).length >= 2);
-    const asked = Date.now();
     await plane.remove(netReaches, 'leaving');
-    await eventually(() => expect(plane.ran(task.metadata.uid).every(({ canceled }) => canceled === true)).toBe(true));
-    expect(Date.now() - asked).toBeLessThan(2_000);
-    const { length } = await plane.rounds(task.metadata.uid);
+    // Its end is a minute away: nothing but the deletion stops it.
+    await eventually(() => expect(plane.ran(task.metadata.uid).map(({ canceled }) => canceled)).toEqual([true, true]), { within: 20_000 });
+    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map(({ status }) => status?.state)).toEqual(['canceled']), { within: 20_000 });
     await plane.edit(netReaches, 'leaving', ({ metadata }) => (metadata.annotations = { [taskAnnotations.runNow]: 'now' }));
-    // Longer than to the next start.
+    // What is asked for now would begin at once.
     await passes(2_500);
-    const rounds = await plane.rounds(task.metadata.uid);
-    expect(rounds).toHaveLength(length);
-    expect(rounds.at(-1)?.status?.state).toBe('canceled');
+    expect(await plane.rounds(task.metadata.uid)).toHaveLength(1);
     await plane.edit(netReaches, 'leaving', ({ metadata }) => delete metadata.finalizers);
     takes(50);
   });

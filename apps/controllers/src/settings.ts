@@ -34,6 +34,7 @@ export const settingsSchema = z.object({
   runnerDeny: z.string().default('').describe('CIDR ranges that runners in pods may not target, besides link-local ones; commas between them'),
   runnerDenyEndpoints: z.string().default('').describe('`address:port` pairs that they may not target either'),
   runnerAllow: z.string().default('').describe('Ranges, addresses or `address:port` pairs that are open to them all the same'),
+  runnerCapacityQps: z.coerce.number().positive().optional().describe('Requests per second a runner in a pod may be asked for, all its rounds together; empty: what it takes by itself'),
   runnerIssuerSeedFile: z.string().default('').describe('Seed of the account nkey that NATS trusts as issuer of its auth callout; empty: no runner in a pod is let in'),
   dnsServerLabel: z.string().regex(/^[^=\s]+=[^=\s]*$/, 'must be a label: key=value').default('k8s-app=kube-dns').describe('Label, key=value, of the Services in kube-system that a NetDNS with targetDns and no serviceName asks; where no Service has it, the one named kube-dns'),
   eventTtlMs: milliseconds(3_600_000).describe('Events are kept so long'),

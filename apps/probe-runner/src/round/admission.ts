@@ -62,7 +62,9 @@ export class Admission {
   /** Throws `OverCapacity` when there could never be a place. */
   refuseImpossible({ qps }: Load): void {
     if (qps <= this.capacityQps) return;
-    throw new OverCapacity(`the round asks for ${qps} requests per second over all its targets, the capacity of this runner is ${this.capacityQps}: lower qps, choose fewer targets, or raise the runner's capacityQps`);
+    throw new OverCapacity(
+      `the round asks for ${qps} requests per second over all its targets, the capacity of this runner is ${this.capacityQps}: lower qps, choose fewer targets, or raise it (ROUNDSMAN_CONTROLLERS_RUNNER_CAPACITY_QPS for runners in pods, ROUNDSMAN_NODE_AGENT_RUNNER_CAPACITY_QPS for processes of agents)`,
+    );
   }
 
   /**

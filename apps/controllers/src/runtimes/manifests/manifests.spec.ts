@@ -55,7 +55,7 @@ describe('the workload of a runtime', () => {
     expect(templateOf(facts({ }, { token: 'another' })).metadata.annotations).not.toEqual(templateOf(facts({})).metadata.annotations);
     expect(JSON.stringify(workloadOf(facts({}, { token: 'very-secret' }), undefined))).not.toContain('very-secret');
     expect(envOf(facts({}))).not.toHaveProperty('ROUNDSMAN_NATS_CA_FILE');
-    expect(envOf(facts({}, { natsCa: 'PEM', settings: { runnerDeny: '10.0.0.0/8' } }))).toMatchObject({ ROUNDSMAN_NATS_CA_FILE: '/etc/roundsman/ca.crt', ROUNDSMAN_RUNNER_DENY: '10.0.0.0/8' });
+    expect(envOf(facts({}, { natsCa: 'PEM', settings: { runnerDeny: '10.0.0.0/8', runnerCapacityQps: '20000' } }))).toMatchObject({ ROUNDSMAN_RUNNER_CAPACITY_QPS: '20000', ROUNDSMAN_NATS_CA_FILE: '/etc/roundsman/ca.crt', ROUNDSMAN_RUNNER_DENY: '10.0.0.0/8' });
   });
 
   it('in the networks of the nodes has ports of its own there, which the scheduler sees', () => {

@@ -35,6 +35,7 @@ function ownEnv({ runtime, ports, natsCa, settings }: RuntimeFacts): EnvVar[] {
     of('ROUNDSMAN_NATS_URL', settings.runnerNatsUrl),
     of('ROUNDSMAN_NATS_TOKEN_FILE', `${runnerImage.secret}/${runnerImage.tokenKey}`),
     ...(natsCa === undefined ? [] : [of('ROUNDSMAN_NATS_CA_FILE', `${runnerImage.secret}/${runnerImage.caKey}`)]),
+    ...given('ROUNDSMAN_RUNNER_CAPACITY_QPS', String(settings.runnerCapacityQps ?? '')),
     ...given('ROUNDSMAN_RUNNER_DENY', settings.runnerDeny),
     ...given('ROUNDSMAN_RUNNER_DENY_ENDPOINTS', settings.runnerDenyEndpoints),
     ...given('ROUNDSMAN_RUNNER_ALLOW', settings.runnerAllow),
