@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dockerUnavailable, startDocker, testImages, type TestDocker } from '@roundsman/testkit';
 import Docker from 'dockerode';
-import { bounded, cpuTicks, median, pssMib, type Figure } from './processes.ts';
+import { Gateway } from './gateway.ts';
+import { bounded, compared, median, type Figure } from './processes.ts';
 
 const command = join(import.meta.dirname, '../../../scripts/roundsman.mjs');
 const image = 'busybox:1.36';
@@ -14,8 +15,6 @@ const singles = 20;
 const many = 100;
 /** As many bare calls at a time as the product lets the daemon have. */
 const inFlight = 8;
-const settleMs = 20_000;
-const idleSeconds = 30;
 
 interface Pod {
   readonly metadata: { readonly name: string };
@@ -33,13 +32,8 @@ export async function run(): Promise<Figure[]> {
   try {
     await testImages(docker);
     roundsman(home, 'up', '--detach', '--docker', docker.socket, '--listen', '127.0.0.1');
-    const { pid, gateway } = JSON.parse(roundsman(home, 'status', '--json')) as { pid: number; gateway: string };
-    const cluster = new Cluster(gateway, readFileSync(join(home, 'token'), 'utf8').trim());
-    await sleep(settleMs);
-    const before = cpuTicks(pid);
-    await sleep(idleSeconds * 1000);
-    const idlePercent = (cpuTicks(pid) - before) / idleSeconds;
-    const idleMib = pssMib(pid);
+    const { gateway } = JSON.parse(roundsman(home, 'status', '--json')) as { gateway: string };
+    const cluster = new Cluster(new Gateway(gateway, readFileSync(join(home, 'token'), 'utf8').trim()));
 
     const ours: number[] = [];
     const bare: number[] = [];
@@ -57,8 +51,6 @@ export async function run(): Promise<Figure[]> {
     return [
       compared('create to Running through the API, one container, p50 of 20', 'ms', median(ours), '`docker run -d`', median(bare), '<= docker run + 200 ms', (own, peer) => own <= peer + 200),
       compared(`${many} pods of a Deployment on 3 nodes until all are Ready`, 'pods/s', podRate, 'bare dockerode calls for the same containers', bareRate, 'ratio >= 0.8', (own, peer) => own / peer >= 0.8),
-      bounded('idle memory with Docker, 3 nodes, all processes (PSS)', 'MiB', idleMib, 400),
-      bounded('idle processor time with Docker, 3 nodes, all processes', '% of a core', idlePercent, 5),
       bounded('a killed node is noticed after', 's', lostSeconds, 11),
     ];
   } finally {
@@ -70,40 +62,24 @@ export async function run(): Promise<Figure[]> {
 }
 
 class Cluster {
-  readonly #gateway: string;
-  readonly #token: string;
+  readonly gateway: Gateway;
 
-  constructor(gateway: string, token: string) {
-    this.#gateway = gateway;
-    this.#token = token;
-  }
-
-  async #ask(path: string, init: RequestInit = {}): Promise<Response> {
-    const response = await fetch(this.#gateway + path, { ...init, headers: { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' } });
-    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
-    return response;
-  }
-
-  async get<T>(path: string): Promise<T> {
-    return (await (await this.#ask(path)).json()) as T;
-  }
-
-  async post(path: string, body: unknown): Promise<void> {
-    await (await this.#ask(path, { method: 'POST', body: JSON.stringify(body) })).json();
+  constructor(gateway: Gateway) {
+    this.gateway = gateway;
   }
 
   /** Watches pods until `done` says so of one of them; `begin` runs once the watch is open. */
-  async until(selector: string, begin: () => Promise<void>, done: (pod: Pod) => boolean): Promise<void> {
-    const stop = new AbortController();
-    const response = await this.#ask(`/api/v1/namespaces/default/pods?watch=true&labelSelector=${selector}`, { signal: stop.signal });
+  async until(selector: string, begin: () => Promise<unknown>, done: (pod: Pod) => boolean): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    let isOver = false;
+    const end = await this.gateway.watch<Pod>(`/api/v1/namespaces/default/pods?labelSelector=${selector}`, (pod) => {
+      if (isOver || !done(pod)) return;
+      isOver = true;
+      over.resolve();
+    });
     const begun = begin();
-    let rest = '';
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop()!;
-      if (lines.some((line) => done((JSON.parse(line) as { object: Pod }).object))) break;
-    }
-    stop.abort();
+    await over.promise;
+    end();
     await begun;
   }
 
@@ -113,14 +89,14 @@ class Cluster {
     const spec = { containers: [{ name: 'main', image, args: program, imagePullPolicy: 'IfNotPresent' }], terminationGracePeriodSeconds: 0 };
     const create = async (): Promise<void> => {
       from = performance.now();
-      await this.post('/api/v1/namespaces/default/pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { run: name } }, spec });
+      await this.gateway.post('/api/v1/namespaces/default/pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { run: name } }, spec });
     };
     let took = 0;
     await this.until(`run=${name}`, create, ({ status }) => {
       took = performance.now() - from;
       return status?.phase === 'Running';
     });
-    await this.#ask(`/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`, { method: 'DELETE' });
+    await this.gateway.delete(`/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`);
     return took;
   }
 
@@ -132,7 +108,7 @@ class Cluster {
     const from = performance.now();
     await this.until(
       'run=many',
-      () => this.post('/apis/apps/v1/namespaces/default/deployments', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'many' }, spec: { replicas: many, selector: { matchLabels: labels }, template } }),
+      () => this.gateway.post('/apis/apps/v1/namespaces/default/deployments', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'many' }, spec: { replicas: many, selector: { matchLabels: labels }, template } }),
       ({ metadata, status }) => {
         if (status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')) ready.add(metadata.name);
         return ready.size === many;
@@ -180,18 +156,13 @@ async function lostNode(cluster: Cluster, roundsman: (...args: string[]) => stri
   const [, address = '', token = ''] = /join (\S+) --token (\S+)/.exec(joinCommand) ?? [];
   roundsman('join', address, '--token', token, '--name', 'far', '--docker', 'off', '--detach');
   const ready = async (): Promise<string | undefined> =>
-    (await cluster.get<{ status?: { conditions?: { type: string; status: string }[] } }>('/api/v1/nodes/far').catch(() => undefined))?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+    (await cluster.gateway.get<{ status?: { conditions?: { type: string; status: string }[] } }>('/api/v1/nodes/far').catch(() => undefined))?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   while ((await ready()) !== 'True') await sleep(100);
   const { supervisor } = JSON.parse(readFileSync(join(member, 'state.json'), 'utf8')) as { supervisor: { pid: number } };
   process.kill(supervisor.pid, 'SIGKILL');
   const from = performance.now();
   while ((await ready()) === 'True') await sleep(20);
   return (performance.now() - from) / 1000;
-}
-
-function compared(name: string, unit: string, own: number, peerName: string, peer: number, goal: string, met: (own: number, peer: number) => boolean): Figure {
-  const round = (value: number): number => Math.round(value * 100) / 100;
-  return { name, unit, ours: round(own), peer: round(peer), peerName, ratio: round(own / peer), goal, met: met(own, peer) };
 }
 
 if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));

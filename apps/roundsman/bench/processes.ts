@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import type { TestDocker } from '@roundsman/testkit';
 
 export interface Figure {
   name: string;
@@ -11,11 +12,21 @@ export interface Figure {
   met: boolean;
 }
 
-/** A figure that must stay below a bound. */
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+/** A figure that must stay below a bound; a bound of 0 is for what there must not be. */
 export function bounded(name: string, unit: string, value: number, bound: number): Figure {
-  const ours = Math.round(value * 100) / 100;
-  return { name, unit, ours, peer: bound, peerName: 'bound', ratio: Math.round((ours / bound) * 100) / 100, goal: `< ${bound} ${unit}`, met: ours < bound };
+  const ours = round(value);
+  return { name, unit, ours, peer: bound, peerName: 'bound', ratio: bound === 0 ? ours : round(ours / bound), goal: bound === 0 ? 'none' : `< ${bound} ${unit}`, met: bound === 0 ? ours === 0 : ours < bound };
 }
+
+/** A figure beside that of another program in the same run. */
+export function compared(name: string, unit: string, own: number, peerName: string, peer: number, goal: string, met: (own: number, peer: number) => boolean): Figure {
+  return { name, unit, ours: round(own), peer: round(peer), peerName, ratio: round(own / peer), goal, met: met(own, peer) };
+}
+
+/** Nearest rank; `of`: 0..1. NaN of nothing. */
+export const percentile = (values: readonly number[], of: number): number => values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * of) - 1)] ?? Number.NaN;
 
 export const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
@@ -28,18 +39,30 @@ function stat(pid: number): string[] {
   }
 }
 
-/** A process and all below it. */
-function family(root: number): number[] {
-  const parents = readdirSync('/proc').flatMap((name): [number, number][] => (/^\d+$/.test(name) ? [[Number(name), Number(stat(Number(name))[1])]] : []));
-  const below = (pid: number): number[] => [pid, ...parents.filter(([, parent]) => parent === pid).flatMap(([child]) => below(child))];
-  return below(root);
+/** Processes and all below them. */
+function family(roots: readonly number[]): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const parent = Number(stat(Number(name))[1]);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const below = (pid: number): number[] => [pid, ...(children.get(pid) ?? []).flatMap(below)];
+  return roots.flatMap(below);
+}
+
+/** First processes of the containers of a daemon: what runs in them is below these, not below who asked for it. */
+export async function containerPids(docker: TestDocker): Promise<number[]> {
+  const listed = (await docker.request('GET', '/containers/json')) as { Id: string }[];
+  const inspected = await Promise.all(listed.map(({ Id }) => docker.request('GET', `/containers/${Id}/json`).catch(() => undefined))) as ({ State: { Pid: number } } | undefined)[];
+  return inspected.flatMap((one) => (one === undefined || one.State.Pid === 0 ? [] : [one.State.Pid]));
 }
 
 /** User and system time of all, of children that have ended too. */
-export const cpuTicks = (root: number): number => family(root).reduce((sum, pid) => sum + [11, 12, 13, 14].reduce((own, field) => own + Number(stat(pid)[field] ?? 0), 0), 0);
+export const cpuTicks = (...roots: number[]): number => family(roots).reduce((sum, pid) => sum + [11, 12, 13, 14].reduce((own, field) => own + Number(stat(pid)[field] ?? 0), 0), 0);
 
-/** Memory of a process and all below it, with shared pages counted once: MiB. */
-export const pssMib = (root: number): number => family(root).reduce((sum, pid) => sum + pssKib(pid), 0) / 1024;
+/** Memory of processes and all below them, with shared pages counted once: MiB. */
+export const pssMib = (...roots: number[]): number => family(roots).reduce((sum, pid) => sum + pssKib(pid), 0) / 1024;
 
 function pssKib(pid: number): number {
   try {
