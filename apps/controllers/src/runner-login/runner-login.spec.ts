@@ -7,7 +7,7 @@ import { connectBus, messages, serviceIdentity, type Bus } from '@roundsman/bus'
 import { makeLogger } from '@roundsman/service';
 import { eventually, startNats, type TestNats } from '@roundsman/testkit';
 import { decideLogin } from './decide.ts';
-import { answerRunnerLogins } from './runner-logins.ts';
+import { answerRunnerLogins, refusals } from './runner-logins.ts';
 
 const runner = (name: string, node: string): RuntimeRunner => ({ runner: name, node, pod: name.split('.')[0]!, ready: false });
 const runtime = (name: string, token: string | undefined, runners?: RuntimeRunner[]): Runtime =>
@@ -83,6 +83,17 @@ describe('controllers that answer NATS', () => {
       expect(heard).toContain('a-1.default');
     });
     expect(bus.health()).toMatchObject({ connected: true, violations: [] });
+  });
+
+  it('tell a flood of refusals by its number', async () => {
+    const told: { runner?: string; refused?: number }[] = [];
+    const flooded = makeLogger({ level: 'info', format: 'json', stream: { write: (line) => void told.push(JSON.parse(line) as object) } });
+    const refused = refusals(flooded);
+    for (let i = 0; i < 1_000; i += 1) refused({ user: `${i}${'x'.repeat(10_000)}`, password: 'p', host: '10.0.0.9' }, 'why', i);
+    expect(told).toHaveLength(100);
+    expect(told[0]?.runner).toHaveLength(253);
+    refused({ user: 'later', password: 'p', host: '10.0.0.9' }, 'why', 61_000);
+    expect(told.slice(100).map(({ runner, refused: count }) => runner ?? count)).toEqual([900, 'later']);
   });
 
   it('say which file holds no seed', async () => {

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
+import { EventEmitter } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -12,7 +13,9 @@ import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';
 import dnsPacket, { type DecodedPacket, type RecordType } from 'dns-packet';
 import { everyAddress, ownAddresses } from './addresses.ts';
 import { echoCertificate } from './certificate.ts';
+import { Counters } from './counters.ts';
 import { EchoTarget } from './target.ts';
+import { serveUdpEcho } from './udp.ts';
 
 describe('the echo target', () => {
   let folder: string;
@@ -216,6 +219,14 @@ describe('the echo target', () => {
     }
     socket.close();
     expect(echo.counters.get('udp-t')).toMatchObject({ total: 1, udp: 1 });
+  });
+
+  it('sends no datagram back to what may be another echo target', () => {
+    const answered: number[] = [];
+    const socket = Object.assign(new EventEmitter(), { address: () => ({ port: 8007 }), send: (_: Buffer, port: number) => void answered.push(port) });
+    serveUdpEcho(socket as unknown as Socket, new Counters());
+    for (const port of [7, 1023, 8007, 1024, 40_000]) socket.emit('message', Buffer.from('x'), { address: '10.0.0.1', port });
+    expect(answered).toEqual([1024, 40_000]);
   });
 
   it('says whether all of it listens, uncounted', async () => {
