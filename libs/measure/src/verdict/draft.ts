@@ -32,6 +32,27 @@ export interface Draft {
 
 export const draftOf = (draft: Omit<Draft, 'above'>): Draft => ({ ...draft, above: new Set() });
 
+/** Nodes named one by one for the same thing; beyond, one finding counts the rest. */
+const maxNodes = 20;
+
+/** The drafts with those about single nodes cut short where they are very many: what a round says does not grow with the cluster. */
+export function withFewNodes(drafts: readonly Draft[]): Draft[] {
+  const alike = Map.groupBy(drafts.filter(({ subject }) => subject.startsWith('node ')), ({ code, severity, layer, family }) => `${code} ${severity} ${layer} ${family ?? ''}`);
+  const cut = new Set<Draft>();
+  const more = [...alike.values()].flatMap((all) => {
+    const rest = all.slice(maxNodes);
+    if (rest.length === 0) return [];
+    for (const draft of rest) cut.add(draft);
+    const { code, severity, layer, family } = rest[0]!;
+    const names = rest.slice(0, maxNodes).map(({ subject }) => subject.slice('node '.length));
+    const said = `${names.join(', ')}${rest.length > names.length ? ' and others' : ''}`;
+    const merged = draftOf({ code, severity, subject: `${rest.length} more nodes`, layer, family, seen: rest.flatMap(({ seen }) => seen), say: ({ over }) => `${rest.length} more nodes have the same trouble${over}: ${said}.` });
+    for (const { above } of rest) for (const what of above) merged.above.add(what);
+    return [merged];
+  });
+  return [...drafts.filter((draft) => !cut.has(draft)), ...more];
+}
+
 /** `tested`: the families in which a draft's layer was measured. */
 export function findingsOf(drafts: readonly Draft[], tested: (draft: Draft) => readonly Family[]): RoundFinding[] {
   const same = Map.groupBy(drafts, ({ code, subject }) => `${code}\n${subject}`);

@@ -8,8 +8,6 @@ import { bySource, combine, deadAmong, type Health, type Observation } from './o
 
 /** Causes that tell more than where it fails. */
 const telling = new Set<FindingCode | undefined>(['name-unresolved', 'tls-failed', 'target-forbidden', 'wrong-status']);
-/** Nodes named one by one; beyond, one finding counts the rest. */
-const maxNodes = 20;
 /** What a gateway says when it does not reach what is behind it. */
 const gatewayTrouble = new Set(['502', '503', '504']);
 
@@ -67,17 +65,13 @@ type Add = (draft: Pick<Draft, 'code' | 'severity' | 'subject' | 'say' | 'seen'>
 
 /** Nodes from which the Service does not answer by its cluster address, though it does from others. */
 function judgeForwarders(down: readonly NodeSeen[], below: Below, add: Add): void {
-  for (const { node, all } of down.slice(0, maxNodes)) {
+  for (const { node, all } of down) {
     const although = below.although([node]).replace('every endpoint answers', 'the endpoints answer');
     below.forwarders.set(node, add({
       code: 'service-forwarding', severity: 'critical', subject: `node ${node}`, seen: all,
       say: ({ over, why, at }) => `On node ${node} the service forwarding (kube-proxy or its like) is broken${over}: the Service at ${at} does not answer there${although}, and from other nodes it does${why}.`,
     }));
   }
-  const rest = down.slice(maxNodes);
-  if (rest.length === 0) return;
-  const more = add({ code: 'service-forwarding', severity: 'critical', subject: `${rest.length} more nodes`, seen: rest.flatMap(({ all }) => all), say: ({ over }) => `${rest.length} more nodes have the same trouble${over}: ${rest.slice(0, maxNodes).map(({ node }) => node).join(', ')}${rest.length > maxNodes ? ' and others' : ''}.` });
-  for (const { node } of rest) below.forwarders.set(node, more);
 }
 
 /** Ways from single nodes to an address that others reach. */

@@ -152,7 +152,10 @@ describe('verdict over layers', () => {
     const many: Cluster = { ...three, nodes: Array.from({ length: 50 }, (_, i) => `n${i}`), layers: ['clusterIP', 'loadBalancer'] };
     const { findings } = verdictOf(roundOf(many, ({ from }) => (Number(from.slice(1)) < 45 ? timedOut : undefined)));
     expect(findings).toHaveLength(21);
-    expect(findings.at(-1)).toMatchObject({ code: 'service-forwarding', subject: '25 more nodes' });
+    expect(findings.at(-1)).toMatchObject({ code: 'service-forwarding', subject: '25 more nodes', message: expect.stringMatching(/^25 more nodes have the same trouble: n20, .* and others\. With it fails: the load balancer from there\.$/) });
+    const nodePorts = verdictOf(roundOf({ ...many, layers: ['endpoint', 'nodePort'] }, ({ layer, to }) => (layer === 'nodePort' && Number(to?.slice(1)) < 30 ? timedOut : undefined)));
+    expect(nodePorts.findings).toHaveLength(21);
+    expect(nodePorts.findings.at(-1)).toMatchObject({ code: 'node-port-forwarding', subject: '10 more nodes', layer: 'nodePort' });
     const missing = verdictOf(roundOf(many, () => undefined).map((runner) => (runner.node === 'n0' ? runner : { ...runner, state: 'missing' as const, reason: 'no heartbeat', targets: [] })));
     expect(missing.findings).toHaveLength(21);
     expect(missing.findings.at(-1)).toMatchObject({ code: 'runner-missing', subject: '29 more runners' });

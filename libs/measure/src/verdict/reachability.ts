@@ -1,7 +1,7 @@
 import type { RoundFinding } from '@roundsman/api';
 import { layers } from '@roundsman/api/wire';
 import { Below, forwardingLayers, type ForwardingLayer } from './below.ts';
-import { findingsOf, type Draft, type Family } from './draft.ts';
+import { findingsOf, withFewNodes, type Draft, type Family } from './draft.ts';
 import { judgeAddress } from './forwarding.ts';
 import { judgeInterfaces } from './interfaces.ts';
 import { deadFamily, judgeMesh, type MeshVerdict } from './mesh.ts';
@@ -32,7 +32,7 @@ export function judgeReachability(observations: readonly Observation[], silent: 
     }
   }
   const testedIn = new Map([...Map.groupBy(observations, ({ result }) => result.layer)].map(([layer, seen]) => [layer, [...byFamily(seen).keys()]]));
-  const findings = findingsOf(drafts, ({ layer }) => testedIn.get(layer) ?? []);
+  const findings = findingsOf(withFewNodes(drafts), ({ layer }) => testedIn.get(layer) ?? []);
 
   // A node that is cut off in one family only may well reach such a target in the other.
   const badSources = new Set([...(meshes.values().next().value?.badSources.keys() ?? [])].filter((node) => [...meshes.values()].every((mesh) => mesh.badSources.has(node))));
