@@ -1,7 +1,8 @@
-import type { RuntimeStatus } from '@roundsman/api';
+import type { RuntimePaths, RuntimeRunner, RuntimeStatus } from '@roundsman/api';
 import { conditionsOf } from './conditions.ts';
 import type { Observation } from './observation.ts';
 import { pathsOf } from './paths.ts';
+import { readyOf } from './pod-reason.ts';
 import { runnersOf } from './runners.ts';
 
 /** The whole status of a runtime from what is seen; the same sight gives the same status. */
@@ -12,9 +13,9 @@ export function runtimeStatusOf(observation: Observation): RuntimeStatus {
   const paths = isProcess ? { services: [] } : pathsOf(observation);
   const conditions = conditionsOf(observation, runners, paths);
   const processes = observation.runners.filter(({ status }) => status?.pod === undefined);
-  const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  const ready = isReady(conditions);
   // Processes come and go with their nodes; nothing is made for them that could be waited for.
-  const settled = runtime.status?.settledAt ?? (ready || isProcess || nowMs >= settlesAtMs(observation) ? new Date(nowMs).toISOString() : undefined);
+  const settled = runtime.status?.settledAt ?? (ready || isProcess || nowMs >= settlesAtMs(observation, { runners, paths }) ? new Date(nowMs).toISOString() : undefined);
   return {
     phase: runtime.metadata.deletionTimestamp !== undefined ? 'Ending' : settled === undefined ? 'Creating' : ready ? 'Ready' : 'Degraded',
     ...(settled === undefined ? {} : { settledAt: settled }),
@@ -26,5 +27,32 @@ export function runtimeStatusOf(observation: Observation): RuntimeStatus {
   };
 }
 
-/** When rounds begin whatever is not ready. */
-export const settlesAtMs = ({ runtime, settings }: Pick<Observation, 'runtime' | 'settings'>): number => Date.parse(runtime.metadata.creationTimestamp) + settings.runtimeWaitMs;
+/** Nobody waits for a runner on a node that has not been ready for so long. */
+const lostNodeMs = 10_000;
+
+/**
+ * When rounds begin whatever is not ready: a stated time after the workload was made, which may be long after the Runtime was; at once when nothing
+ * lacks but the runners on nodes that are lost.
+ */
+export function settlesAtMs(observation: Observation, { runners, paths }: { readonly runners: readonly RuntimeRunner[]; readonly paths: RuntimePaths }): number {
+  const { runtime, workload, settings } = observation;
+  const made = [runtime, workload].flatMap((object) => (object === undefined ? [] : Date.parse(object.metadata.creationTimestamp)));
+  const latest = Math.max(...made) + settings.runtimeWaitMs;
+  const lost = lostNodes(observation);
+  const others = runners.filter(({ ready, node }) => ready || !lost.has(node));
+  // Pods of a Deployment find another node.
+  if (runtime.spec.kind !== 'DaemonSet' || others.length === runners.length || !isReady(conditionsOf(observation, others, paths))) return latest;
+  return Math.min(latest, Math.max(...runners.flatMap(({ ready, node }) => (ready ? [] : (lost.get(node) ?? [])))) + lostNodeMs);
+}
+
+/** Since when, by name. */
+const lostNodes = ({ nodes }: Observation): Map<string, number> =>
+  new Map(
+    nodes.flatMap((node): [string, number][] => {
+      const { status, lastTransitionTime } = readyOf(node) ?? {};
+      const sinceMs = Date.parse(lastTransitionTime ?? '');
+      return status === undefined || status === 'True' || Number.isNaN(sinceMs) ? [] : [[node.metadata.name, sinceMs]];
+    }),
+  );
+
+const isReady = (conditions: RuntimeStatus['conditions']): boolean => conditions.some(({ type, status }) => type === 'Ready' && status === 'True');

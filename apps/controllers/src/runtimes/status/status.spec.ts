@@ -53,6 +53,26 @@ describe('a runtime is ready', () => {
     expect(runtimeHappening({ ...daemon, status }, later)).toEqual(['Normal', 'RuntimeReady', `DaemonSet ${name}: 3 of 3 runners are ready.`]);
     expect(runtimeHappening({ ...daemon, status: later }, later)).toBeUndefined();
   });
+
+  it('waited for since its workload is there, which may be long after it was to be', () => {
+    const made = daemonSetOf(name);
+    const workload = { ...made, metadata: { ...made.metadata, creationTimestamp: iso(startMs + 600_000) } };
+    const settled = (nowMs: number) => statusOf(daemon, { ...whole, workload, pods: [], nowMs }).settledAt;
+    expect([settled(startMs + 601_000), settled(startMs + 600_000 + settingsOf().runtimeWaitMs)]).toEqual([undefined, expect.any(String)]);
+  });
+
+  it('but a node that is lost is not waited for', () => {
+    const sinceMs = startMs - 3_000;
+    const lost = [...nodes.slice(0, 2), nodeOf('c', { ready: 'Unknown', sinceMs })];
+    const at = (nowMs: number, more: Partial<Observation> = {}, runtime: Runtime = daemon) => statusOf(runtime, { ...whole, nodes: lost, ...more, nowMs }).settledAt;
+    expect([at(sinceMs + 9_999), at(sinceMs + 10_000)]).toEqual([undefined, iso(sinceMs + 10_000)]);
+    // Whatever else lacks is waited for.
+    expect(at(sinceMs + 20_000, { pods: [pods()[0]!, pods(false)[1]!, pods()[2]!] })).toBeUndefined();
+    expect(at(sinceMs + 20_000, { slices: [sliceOf(`${name}-v4`, ['p-a'])] })).toBeUndefined();
+    expect(at(sinceMs + 20_000, { nodes: lost.map(({ metadata }) => nodeOf(metadata.name, { ready: 'False', sinceMs })) })).toBeUndefined();
+    // Its pod may go elsewhere.
+    expect(at(sinceMs + 20_000, {}, runtimeOf(taskOf({ kind: 'Deployment', deploymentReplicas: 3 })))).toBeUndefined();
+  });
 });
 
 describe('a runner that is not ready says why', () => {

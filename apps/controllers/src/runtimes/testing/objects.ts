@@ -36,13 +36,13 @@ export const roundOf = (number: number, state: string | undefined, closedMs = st
     ...(state === undefined ? {} : { status: { state, ...(state === 'ongoing' ? {} : { closedAt: iso(closedMs) }) } }),
   }) as unknown as Round;
 
-export const nodeOf = (name: string, more: { ready?: 'True' | 'False' | 'Unknown'; message?: string; address?: string; labels?: Record<string, string> } = {}): Node =>
+export const nodeOf = (name: string, more: { ready?: 'True' | 'False' | 'Unknown'; message?: string; sinceMs?: number; address?: string; labels?: Record<string, string> } = {}): Node =>
   ({
     apiVersion: 'v1',
     kind: 'Node',
     metadata: metaOf(name, undefined, { labels: { 'kubernetes.io/os': 'linux', ...more.labels } }),
     spec: {},
-    status: { addresses: [{ type: 'Hostname', address: name }, { type: 'InternalIP', address: more.address ?? '10.0.0.1' }], conditions: [{ type: 'Ready', status: more.ready ?? 'True', reason: 'r', message: more.message ?? 'fine' }] },
+    status: { addresses: [{ type: 'Hostname', address: name }, { type: 'InternalIP', address: more.address ?? '10.0.0.1' }], conditions: [{ type: 'Ready', status: more.ready ?? 'True', reason: 'r', message: more.message ?? 'fine', lastTransitionTime: iso(more.sinceMs ?? startMs) }] },
   }) as unknown as Node;
 
 export const podOf = (name: string, node: string | undefined, more: { runtime?: Runtime; ready?: boolean; metadata?: object; status?: object; spec?: object } = {}): Pod =>
