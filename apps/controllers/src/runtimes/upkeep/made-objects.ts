@@ -68,15 +68,15 @@ export const namesOf = ({ spec: { kind, workload, families, ingress } }: Workloa
   new Set([`Secret/${workload}`, `${kind}/${workload}`, ...families.map((family) => `Service/${serviceNameOf(workload, family)}`), ...(ingress ? [`Ingress/${workload}`] : [])]);
 
 /**
- * Removes all that was made under the names of a runtime, whether it was ever seen or not, but for what another installation has made in the same cluster: default runtimes
- * are all called alike. Rejects when the API cannot be reached or refuses.
+ * Removes all that was made under the names of a runtime, whether it was ever seen or not, but for what others have made in the same cluster: default runtimes
+ * of all installations are called alike. Rejects when the API cannot be reached or refuses.
  */
 export async function removeObjects(cluster: Cluster, { metadata, spec }: WorkloadRuntime, installation: string): Promise<void> {
   const { namespace = '' } = metadata;
   const { workload, kind } = spec;
   const remove = async (resource: ClusterResource, name: string, propagationPolicy?: 'Background'): Promise<void> => {
     const there = await cluster.get<KubeObject>(resource, namespace, name);
-    if (there === undefined || (there.metadata.labels?.[installationLabel] ?? installation) !== installation) return;
+    if (there === undefined || there.metadata.labels?.[installationLabel] !== installation) return;
     await cluster.delete(resource, namespace, name, { uid: there.metadata.uid, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) });
   };
   await Promise.all([

@@ -1,13 +1,13 @@
 import { runtimeLabels, type DaemonSet, type Deployment, type EndpointSlice, type Ingress, type IngressClass, type KubeObject, type Node, type Pod, type Service } from '@roundsman/api';
 import { resources, type Cluster, type ClusterResource, type Followed } from '@roundsman/cluster';
 import { installationLabel } from '../manifests/labels.ts';
+import { readyOf } from '../status/pod-reason.ts';
 
 export type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 /** Everything that is made for a runtime itself: not what the cluster makes from it. */
 const madeKinds = [resources.daemonSets, resources.deployments, resources.ingresses, resources.services, resources.secrets] as const;
 
 const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.labels?.[runtimeLabels.runtime] ?? ''}`;
-const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready');
 /** What of a node says something about runtimes: its heartbeats do not. */
 const essence = (node: Node): string => JSON.stringify([node.metadata.labels, node.spec, node.status?.addresses, readyOf(node)?.status, readyOf(node)?.message]);
 
@@ -23,6 +23,7 @@ export class RuntimeView {
   readonly secrets: Followed<Secret>;
   readonly nodes: Followed<Node>;
   readonly #all: readonly Followed<KubeObject>[];
+  readonly #whenSynced: Promise<void>;
   #synced = false;
 
   constructor(cluster: Cluster) {
@@ -43,10 +44,9 @@ export class RuntimeView {
     this.ingressClasses = follow(resources.ingressClasses);
     this.nodes = follow(resources.nodes);
     this.#all = all;
-    void Promise.all(all.map((one) => one.synced())).then(
-      () => (this.#synced = true),
-      () => undefined,
-    );
+    this.#whenSynced = Promise.all(all.map((one) => one.synced())).then(() => void (this.#synced = true));
+    // Who does not wait for it is not to hear of its end.
+    this.#whenSynced.catch(() => undefined);
   }
 
   /** All has been listed once. */
@@ -54,8 +54,9 @@ export class RuntimeView {
     return this.#synced;
   }
 
-  whenSynced(): Promise<unknown> {
-    return Promise.all(this.#all.map((one) => one.synced()));
+  /** Rejects when it is stopped before that. */
+  whenSynced(): Promise<void> {
+    return this.#whenSynced;
   }
 
   /** Why it may not be current. */

@@ -23,6 +23,8 @@ const restMs = (runners: number): number => 100 + runners;
 /** What the API refused is tried again, and pods that are not made are looked after, after so long: whoever has to change something does not do it at once. */
 const againMs = 10_000;
 const listingAgainMs = 500;
+/** What is not listed yet wakes everything when it is: until then only what is told of it may change. */
+const unlistedAgainMs = 10_000;
 
 /** What works on the Kubernetes API, of one term. */
 interface Tools {
@@ -44,6 +46,8 @@ export function runtimes(deps: Deps): LoopDefinition {
   const tell = recorder.from('runtime-controller');
   let tools: Tools | undefined;
   const writtenAtMs = new Map<string, number>();
+  /** Of what was not looked for yet nothing can be said to be missing. */
+  const unsettled = { ...settings, runtimeWaitMs: Number.POSITIVE_INFINITY };
 
   const installationOf = (): string | undefined => caches.namespaces.get(undefined, 'kube-system')?.metadata.uid;
   const taskOf = ({ spec }: Runtime): AnyTask | undefined => (spec.task === undefined ? undefined : caches.taskByUid(spec.task.uid));
@@ -62,11 +66,16 @@ export function runtimes(deps: Deps): LoopDefinition {
       }
       for (const one of key === undefined ? keysOf(caches.runtimes)() : [key]) wake(one);
     });
+    // Ended before that, there is nothing to wake.
+    view.whenSynced().then(() => allKeys().forEach(wake), () => undefined);
     return () => {
       end();
       view.stop();
     };
   };
+
+  /** Those that there are, and those of which something is left. */
+  const allKeys = (): Set<string> => new Set([...keysOf(caches.runtimes)(), ...(tools?.view.keys(installationOf() ?? '') ?? [])]);
 
   /** The runtime that a runner is of. */
   const keyOfRunner = ({ status }: Runner): string => (status?.pod === undefined ? `${defaultRuntime.namespace}/${status?.runtime ?? ''}` : `${status.pod.split('/')[0]}/${status.runtime}`);
@@ -104,7 +113,7 @@ export function runtimes(deps: Deps): LoopDefinition {
   async function write(key: string, observation: Observation): Promise<Outcome | void> {
     const { runtime, nowMs } = observation;
     const status = runtimeStatusOf(observation);
-    const settlesMs = settlesAtMs(observation) - nowMs;
+    const settlesMs = settlesAtMs(observation, status) - nowMs;
     const later = status.settledAt === undefined && settlesMs > 0 ? { againAfterMs: settlesMs } : undefined;
     if (isDeepStrictEqual(runtime.status, status)) return later;
     const waitMs = (writtenAtMs.get(key) ?? 0) + restMs(status.runners.length) - nowMs;
@@ -192,7 +201,7 @@ export function runtimes(deps: Deps): LoopDefinition {
   return {
     name: 'runtimes',
     concurrency: 8,
-    keys: () => new Set([...keysOf(caches.runtimes)(), ...(tools?.view.keys(installationOf() ?? '') ?? [])]),
+    keys: allKeys,
     wakes: [
       follow,
       onChange(caches.runtimes, ({ object: { metadata } }) => [`${metadata.namespace ?? ''}/${metadata.name}`]),
@@ -203,11 +212,11 @@ export function runtimes(deps: Deps): LoopDefinition {
     async reconcile(key) {
       const runtime = byKey(caches.runtimes, key);
       if (tools !== undefined && !tools.view.synced && runtime?.metadata.deletionTimestamp === undefined) {
-        if (runtime === undefined) return { againAfterMs: listingAgainMs };
+        if (runtime === undefined) return undefined;
         if (hasWorkload(runtime)) {
           // What was told before holds until something else is known.
-          if (runtime.status === undefined) await write(key, observationOf(runtime, key, { problems: new Map([['workload', tools.view.problem() ?? 'the Kubernetes API is being listed']]) }));
-          return { againAfterMs: listingAgainMs };
+          if (runtime.status === undefined) await write(key, observationOf(runtime, key, { problems: new Map([['workload', tools.view.problem() ?? 'the Kubernetes API is being listed']]), settings: unsettled }));
+          return { againAfterMs: unlistedAgainMs };
         }
       }
       if (runtime?.metadata.deletionTimestamp !== undefined) return remove(runtime, key);
