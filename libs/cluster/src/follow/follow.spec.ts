@@ -129,7 +129,7 @@ describe('what is followed', () => {
     const whole = onWatch;
     onWatch = () => undefined;
     stream.end();
-    await eventually(() => expect(followed.problem()).toMatch(/^pods are \d+ s old: GET http:\/\/127.0.0.1:\d+\/api\/v1\/namespaces\/x\/pods: no answer within 0.5 s$/));
+    await eventually(() => expect(followed.problem()).toMatch(/^pods are as they were at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ: GET http:\/\/127.0.0.1:\d+\/api\/v1\/namespaces\/x\/pods: no answer within 0.5 s$/));
     expect(followed.list()).toHaveLength(2);
     expect(cluster.problem()).toContain('no answer');
     onWatch = whole;

@@ -53,7 +53,7 @@ export class Follow<T extends KubeObject> implements Followed<T> {
   #version: string | undefined;
   /** Whose versions these are. */
   #server: string | undefined;
-  #failing: { readonly sinceMs: number; readonly why: string; readonly told: boolean } | undefined;
+  #failing: { readonly sinceMs: number; readonly since: string; readonly why: string; readonly told: boolean } | undefined;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -89,8 +89,8 @@ export class Follow<T extends KubeObject> implements Followed<T> {
     const failing = this.#failing;
     if (!this.#listed) return `${resource.plural} are not listed yet${failing === undefined ? '' : `: ${failing.why}`}`;
     if (failing === undefined) return undefined;
-    const forMs = performance.now() - failing.sinceMs;
-    return forMs < times.staleMs ? undefined : `${resource.plural} are ${Math.round(forMs / 1000)} s old: ${failing.why}`;
+    // The same words for as long as it lasts: they stand in what others store.
+    return performance.now() - failing.sinceMs < times.staleMs ? undefined : `${resource.plural} are as they were at ${failing.since}: ${failing.why}`;
   }
 
   stop(): void {
@@ -180,10 +180,10 @@ export class Follow<T extends KubeObject> implements Followed<T> {
   /** What lasts is said once. */
   #failed(why: string): void {
     const { log, resource, times } = this.#options;
-    const { sinceMs = performance.now(), told = false } = this.#failing ?? {};
+    const { sinceMs = performance.now(), since = `${new Date().toISOString().slice(0, 19)}Z`, told = false } = this.#failing ?? {};
     const tell = performance.now() - sinceMs >= times.staleMs;
     if (tell && !told) log?.warn({ resource: resource.plural, problem: why }, 'cannot follow objects; trying on');
-    this.#failing = { sinceMs, why, told: told || tell };
+    this.#failing = { sinceMs, since, why, told: told || tell };
   }
 
   /** With jitter: many who lost one server do not come back at once. */
