@@ -1,6 +1,6 @@
 // The programs of the probe-runner in few files, with all that they import.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 /** Nest looks for these and goes on without them. */
@@ -10,11 +10,12 @@ const requires = `import { createRequire as makeRequire } from 'node:module';\nc
 
 /**
  * Files of an image below `app`: the package's manifest, and in `dist` what its built programs (named as files of `dist`, without ending) need, under the
- * same names. Needs a build (`pnpm build`).
+ * same names; and the paths of all files they were made from. Needs a build (`pnpm build`).
  */
 export async function bundled(root, app, programs) {
   const dist = `apps/${app}/dist`;
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
+    metafile: true,
     absWorkingDir: root,
     entryPoints: programs.map((name) => `${dist}/${name}.js`),
     outbase: dist,
@@ -33,8 +34,9 @@ export async function bundled(root, app, programs) {
     logLevel: 'error',
   });
   const prefix = join(root, dist);
-  return [
+  const entries = [
     { path: 'app/package.json', mode: 0o644, content: readFileSync(join(root, 'apps', app, 'package.json')) },
     ...outputFiles.map(({ path, contents }) => ({ path: `app/dist${path.slice(prefix.length)}`, mode: 0o644, content: Buffer.from(contents) })),
   ];
+  return { entries, imported: Object.keys(metafile.inputs).map((path) => resolve(root, path)).filter((path) => existsSync(path)) };
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { layerOf, sha256, writeImage } from './archive.mjs';
 import { bundled } from './bundle.mjs';
+import { madeBefore, remember } from './made-before.mjs';
 import { nodePath, nodeProgram } from './node-program.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -26,6 +27,9 @@ const systemFiles = [
  */
 export async function makeProbeRunnerImage(folder, { always = false } = {}) {
   const started = performance.now();
+  const told = (image, made) => ({ ...image, bytes: statSync(image.archive).size, made, seconds: (performance.now() - started) / 1000 });
+  const before = always ? undefined : madeBefore(folder, root, 'probe-runner');
+  if (before !== undefined) return told(before, false);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const { runnerNodeFlags, runnerPrograms } = await import(pathToFileURL(join(root, 'apps/probe-runner/dist/index.js')).href);
   const architecture = architectures[process.arch];
@@ -38,7 +42,8 @@ export async function makeProbeRunnerImage(folder, { always = false } = {}) {
     WorkingDir: '/data',
     Labels: { 'org.opencontainers.image.title': 'Roundsman probe-runner', 'org.opencontainers.image.version': version },
   };
-  const app = await layerOf(await bundled(root, 'probe-runner', runnerPrograms));
+  const { entries, imported } = await bundled(root, 'probe-runner', runnerPrograms);
+  const app = await layerOf(entries);
   const content = sha256(JSON.stringify([app.digest, process.version, architecture, config, systemFiles])).slice(0, 12);
   const tags = [`${repository}:${version}-${content}`, `${repository}:${version}`];
   const name = `probe-runner-${version}-${content}.tar`;
@@ -50,7 +55,8 @@ export async function makeProbeRunnerImage(folder, { always = false } = {}) {
     await writeImage(archive, { architecture, config, layers: [base, app], tags });
     for (const other of readdirSync(folder)) if (other !== name && isOver(other)) rmSync(join(folder, other), { force: true });
   }
-  return { image: tags[0], tags, archive, bytes: statSync(archive).size, made, seconds: (performance.now() - started) / 1000 };
+  remember(folder, root, 'probe-runner', { image: tags[0], tags, file: name }, imported);
+  return told({ image: tags[0], tags, archive }, made);
 }
 
 /** An archive of another build, or what one that was killed has left of its own (archive.mjs). */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -29,7 +29,20 @@ describe('the image of the probe-runner', () => {
     const first = content();
     expect(await make('--if-needed')).toMatchObject({ image, archive, made: false });
     expect(await make()).toMatchObject({ image, archive, made: true });
-    expect([content() === first, readdirSync(folder)]).toEqual([true, [basename(archive)]]);
+    expect([content() === first, readdirSync(folder).sort()]).toEqual([true, [basename(archive), 'probe-runner.json']]);
+  }, 120_000);
+
+  it('is not put together again to see that nothing has changed; what has changed is seen', async () => {
+    const { image } = await make('--if-needed');
+    const record = join(folder, 'probe-runner.json');
+    const known = JSON.parse(readFileSync(record, 'utf8')) as { image: string; sources: Record<string, string> };
+    const [source = ''] = Object.keys(known.sources).filter((path) => path.includes('/libs/'));
+    const remembered = async (change: object): Promise<string> => {
+      writeFileSync(record, JSON.stringify({ ...known, image: 'as-remembered', ...change }));
+      return (await make('--if-needed')).image;
+    };
+    expect(await remembered({})).toBe('as-remembered');
+    for (const change of [{ sources: { ...known.sources, [source]: '1 1' } }, { by: 'another Node' }]) expect(await remembered(change)).toBe(image);
   }, 120_000);
 });
 

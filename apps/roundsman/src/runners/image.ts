@@ -24,7 +24,7 @@ export async function bringRunnerImage(home: Home): Promise<RunnerImage> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const archive = join(folder, basename(made.archive));
   if (!existsSync(archive)) linkOrCopy(made.archive, archive);
-  for (const other of readdirSync(folder)) if (other !== basename(archive)) rmSync(join(folder, other), { force: true });
+  for (const other of readdirSync(folder)) if (other.includes('.tar') && other !== basename(archive)) rmSync(join(folder, other), { force: true });
   return { image: made.image, archive };
 }
 
