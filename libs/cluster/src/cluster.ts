@@ -45,7 +45,8 @@ export interface Cluster {
   /** Makes or changes an object so that it is as said, by server-side apply as field manager `roundsman`; conflicts are taken over. Answers it as it is then. */
   apply<T extends KubeObject>(object: Applied | KubeObject): Promise<T>;
   get<T extends KubeObject>(resource: ClusterResource, namespace: string | undefined, name: string): Promise<T | undefined>;
-  list<T extends KubeObject>(resource: ClusterResource, options?: { namespace?: string; labelSelector?: string }): Promise<T[]>;
+  /** `fields`: members that the server can select by, such as `involvedObject.uid`, and what they are to be. */
+  list<T extends KubeObject>(resource: ClusterResource, options?: { namespace?: string; labelSelector?: string; fields?: Readonly<Record<string, string>> }): Promise<T[]>;
   /** Nothing when it is not there, or when there is another one of that name now. */
   delete(resource: ClusterResource, namespace: string | undefined, name: string, options?: { uid?: string; propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'; gracePeriodSeconds?: number }): Promise<void>;
   follow<T extends KubeObject>(resource: ClusterResource, options?: { namespace?: string; labelSelector?: string }): Followed<T>;

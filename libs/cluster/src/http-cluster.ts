@@ -52,8 +52,9 @@ export class HttpCluster implements Cluster {
     }
   }
 
-  async list<T extends KubeObject>(resource: ClusterResource, options: { namespace?: string; labelSelector?: string } = {}): Promise<T[]> {
-    return (await listAll<T>(this.#connection, resource, options)).items;
+  async list<T extends KubeObject>(resource: ClusterResource, { fields = {}, ...options }: { namespace?: string; labelSelector?: string; fields?: Readonly<Record<string, string>> } = {}): Promise<T[]> {
+    const fieldSelector = Object.entries(fields).map(([name, value]) => `${name}=${value}`).join(',');
+    return (await listAll<T>(this.#connection, resource, { ...options, ...(fieldSelector === '' ? {} : { fieldSelector }) })).items;
   }
 
   async delete(resource: ClusterResource, namespace: string | undefined, name: string, options: { uid?: string; propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'; gracePeriodSeconds?: number } = {}): Promise<void> {

@@ -11,15 +11,16 @@ interface Page<T> {
 export interface ListOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string;
   readonly signal?: AbortSignal;
 }
 
 const pageSize = 500;
 
 /** All of them as they were at one version, page by page. */
-export async function listAll<T extends KubeObject>(connection: Connection, resource: ClusterResource, { namespace, labelSelector, signal }: ListOptions): Promise<{ items: T[]; version: string }> {
+export async function listAll<T extends KubeObject>(connection: Connection, resource: ClusterResource, { namespace, labelSelector, fieldSelector, signal }: ListOptions): Promise<{ items: T[]; version: string }> {
   const page = async (limit: number | undefined, from: string | undefined): Promise<Page<T>> => {
-    const { object } = await connection.json<Page<T>>({ method: 'GET', path: objectPath(resource, namespace), query: { labelSelector, limit, continue: from }, ...(signal ? { signal } : {}) });
+    const { object } = await connection.json<Page<T>>({ method: 'GET', path: objectPath(resource, namespace), query: { labelSelector, fieldSelector, limit, continue: from }, ...(signal ? { signal } : {}) });
     return object;
   };
   const items: T[] = [];

@@ -47,9 +47,9 @@ export class MemoryCluster implements Cluster {
     return structuredClone(this.#objects.get(keyOf(resource, namespace, name))) as T | undefined;
   }
 
-  async list<T extends KubeObject>(resource: ClusterResource, { namespace, labelSelector }: { namespace?: string; labelSelector?: string } = {}): Promise<T[]> {
+  async list<T extends KubeObject>(resource: ClusterResource, { namespace, labelSelector, fields = {} }: { namespace?: string; labelSelector?: string; fields?: Readonly<Record<string, string>> } = {}): Promise<T[]> {
     this.before('list', { resource, namespace });
-    return structuredClone([...this.#objects.values()].filter((object) => isOf(resource, object) && matches(object, namespace, labelSelector))) as T[];
+    return structuredClone([...this.#objects.values()].filter((object) => isOf(resource, object) && matches(object, namespace, labelSelector) && Object.entries(fields).every(([path, value]) => memberAt(object, path) === value))) as T[];
   }
 
   async delete(resource: ClusterResource, namespace: string | undefined, name: string, { uid }: { uid?: string } = {}): Promise<void> {
@@ -139,6 +139,8 @@ const isOf = ({ apiVersion, kind }: ClusterResource, object: KubeObject): boolea
 
 const matches = ({ metadata }: KubeObject, namespace: string | undefined, labelSelector = ''): boolean =>
   (namespace === undefined || metadata.namespace === namespace) && matchesLabels(parseLabelSelector(labelSelector), metadata.labels);
+
+const memberAt = (object: KubeObject, path: string): unknown => path.split('.').reduce<unknown>((within, name) => (isRecord(within) ? within[name] : undefined), object);
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 

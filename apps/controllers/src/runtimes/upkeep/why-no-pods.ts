@@ -25,8 +25,7 @@ export class WhyNoPods {
     const known = this.#found.get(key);
     const nowMs = Date.now();
     if (known !== undefined && nowMs - known.atMs < againMs) return known.words;
-    const all = await this.#cluster.list<Told>(events, { namespace }).catch((): Told[] => []);
-    const warnings = all.filter(({ involvedObject, type, reason }) => involvedObject.uid === uid && type === 'Warning' && reason === 'FailedCreate');
+    const warnings = await this.#cluster.list<Told>(events, { namespace, fields: { 'involvedObject.uid': uid, type: 'Warning', reason: 'FailedCreate' } }).catch((): Told[] => []);
     const words = warnings.sort((a, b) => lastMs(b) - lastMs(a))[0]?.message;
     this.#found.set(key, { atMs: nowMs, words });
     return words;
