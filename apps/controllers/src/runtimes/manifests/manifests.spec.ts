@@ -51,7 +51,7 @@ describe('the workload of a runtime', () => {
 
   it('has pods without rights that wait for their token, and new ones for a new token', () => {
     const { spec } = templateOf(facts({}));
-    expect(spec).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true }, containers: [{ securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }], volumes: [{ emptyDir: {} }, { secret: { secretName: 'netreach-mesh-uidmesh' } }] });
+    expect(spec).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }, containers: [{ securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }], volumes: [{ emptyDir: {} }, { secret: { secretName: 'netreach-mesh-uidmesh' } }] });
     expect(templateOf(facts({ }, { token: 'another' })).metadata.annotations).not.toEqual(templateOf(facts({})).metadata.annotations);
     expect(JSON.stringify(workloadOf(facts({}, { token: 'very-secret' }), undefined))).not.toContain('very-secret');
     expect(envOf(facts({}))).not.toHaveProperty('ROUNDSMAN_NATS_CA_FILE');

@@ -79,7 +79,8 @@ export function podTemplateOf(facts: RuntimeFacts): { metadata: object; spec: Re
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: terminationSeconds,
-      securityContext: { runAsNonRoot: true, runAsUser: runnerUser, runAsGroup: runnerUser },
+      // Also where a namespace lets in none but restricted pods.
+      securityContext: { runAsNonRoot: true, runAsUser: runnerUser, runAsGroup: runnerUser, seccompProfile: { type: 'RuntimeDefault' } },
       ...(settings.runnerImagePullSecrets.length === 0 ? {} : { imagePullSecrets: settings.runnerImagePullSecrets.map((name) => ({ name })) }),
       containers: [
         {
