@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runtimeNameOf, tokenHashOf, type AnyTask, type DaemonSet, type KubeObject, type Round, type Runner, type Runtime, type Service } from '@roundsman/api';
+import { runtimeNameOf, tokenHashOf, type AnyTask, type DaemonSet, type EventObject, type KubeObject, type Round, type Runner, type Runtime, type Service } from '@roundsman/api';
 import { messages } from '@roundsman/bus';
 import { ClusterError, resources } from '@roundsman/cluster';
 import { TestCluster } from '../testing/cluster.ts';
@@ -163,11 +163,19 @@ describe('runtimes', () => {
       expect((await runtimeOf(refused))?.status?.runners).toEqual(nodes.map((node) => expect.objectContaining({ node, ready: false, reason: 'daemonsets.apps is forbidden: exceeded quota: small' })));
     });
     // Away altogether: the end waits for it, and says so.
-    kubernetes.before = () => {
+    let removals = 0;
+    kubernetes.before = (verb, { resource, namespace }) => {
+      if (verb === 'get' && resource.kind === 'DaemonSet' && namespace === 'default') removals += 1;
       throw new Error('connect ECONNREFUSED');
     };
     await cluster.delete('netreaches.roundsman.io', 'refused');
     await cluster.until(async () => expect((await taskNamed('refused'))?.status?.conditions?.find(({ type }) => type === 'RuntimeReady')).toMatchObject({ status: 'False', reason: 'RuntimeEnding', message: expect.stringContaining('ECONNREFUSED') }));
+    // Tried on, told once.
+    await cluster.until(async () => expect(removals).toBeGreaterThan(3));
+    await cluster.until(async () => {
+      const told = (await cluster.list<EventObject & KubeObject>('events')).filter(({ involvedObject, reason }) => involvedObject.uid === refused.metadata.uid && reason === 'RuntimeNotRemoved');
+      expect(told.map(({ count }) => count)).toEqual([1]);
+    });
     kubernetes.before = () => undefined;
     await cluster.until(async () => expect(await taskNamed('refused')).toBeUndefined());
   });

@@ -183,8 +183,10 @@ export function runtimes(deps: Deps): LoopDefinition {
         await removeObjects(tools.cluster, runtime, installation);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        await objects.updateStatus(caches.runtimes, runtime, endingStatus(runtime, why));
-        const task = taskOf(runtime);
+        const status = endingStatus(runtime, why);
+        const task = isDeepStrictEqual(runtime.status, status) ? undefined : taskOf(runtime);
+        await objects.updateStatus(caches.runtimes, runtime, status);
+        // Once: it is tried every few seconds.
         if (task !== undefined) tell(task, 'Warning', 'RuntimeNotRemoved', `Its ${runtime.spec.kind} ${runtime.spec.workload} cannot be removed: ${why}`);
         throw error;
       }
