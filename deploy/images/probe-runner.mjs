@@ -40,7 +40,8 @@ export async function makeProbeRunnerImage(folder, { always = false } = {}) {
     Entrypoint: [`/${nodePath}`, ...runnerNodeFlags],
     Cmd: ['/app/dist/main.js'],
     WorkingDir: '/data',
-    Labels: { 'org.opencontainers.image.title': 'Roundsman probe-runner', 'org.opencontainers.image.version': version },
+    // By the last one agents know which images they may remove once a newer build is there (libs/containers: imageBuildLabel).
+    Labels: { 'org.opencontainers.image.title': 'Roundsman probe-runner', 'org.opencontainers.image.version': version, 'roundsman.io/build-of': repository },
   };
   const { entries, imported } = await bundled(root, 'probe-runner', runnerPrograms);
   const app = await layerOf(entries);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DockerPodRuntime } from '@roundsman/containers';
 import { eventually, startDocker, whenDocker, type TestDocker } from '@roundsman/testkit';
 
 const run = promisify(execFile);
@@ -78,6 +79,19 @@ whenDocker(describe)('the image of the probe-runner, loaded', () => {
     const { StatusCode } = (await docker.request('POST', `/containers/${id}/wait`)) as { StatusCode: number };
     expect(StatusCode).toBe(1);
     expect(String(await docker.request('GET', `/containers/${id}/logs?stderr=1`).catch((error: unknown) => error))).toContain('ROUNDSMAN_RUNNER_NAME');
+  }, 60_000);
+
+  it('takes the place of builds that no container has, and of nothing else', async () => {
+    const container = await start({ Cmd: ['/app/dist/echo-main.js'] });
+    const repository = 'roundsman/probe-runner';
+    for (const [repo, tag] of [[repository, 'old'], [repository, 'used'], ['elsewhere/probe-runner', 'old']]) await docker.request('POST', `/commit?container=${container}&repo=${repo}&tag=${tag}`);
+    const { Id } = (await docker.request('POST', '/containers/create', { Image: `${repository}:used` })) as { Id: string };
+    const runtime = new DockerPodRuntime({ cluster: 'builds', node: 'one', socketPath: docker.socket });
+    expect(await runtime.removeOldBuilds(made.tags)).toEqual([`${repository}:old`]);
+    const left = ((await docker.request('GET', '/images/json')) as { RepoTags?: string[] }[]).flatMap(({ RepoTags }) => RepoTags ?? []);
+    expect(left).toEqual(expect.arrayContaining([...made.tags, `${repository}:used`, 'elsewhere/probe-runner:old']));
+    await runtime.close();
+    for (const id of [container, Id]) await docker.request('DELETE', `/containers/${id}?force=1`);
   }, 60_000);
 
   it('is taken by containerd, too', async () => {

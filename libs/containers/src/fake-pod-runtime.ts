@@ -33,6 +33,8 @@ export class FakePodRuntime implements PodRuntime {
   readonly registry = new Map<string, ImageStatus | string>();
   /** Images in archives, by file. */
   readonly archives = new Map<string, readonly string[]>();
+  /** Those of present images that are builds of many. */
+  readonly builds = new Set<string>();
   /** Why a container of this name cannot be started. */
   readonly broken = new Map<string, { readonly code: 'Create' | 'Start'; readonly message: string }>();
   /** Networks of the daemon's: their ranges by name. */
@@ -83,6 +85,11 @@ export class FakePodRuntime implements PodRuntime {
     const references = this.archives.get(archive);
     if (references === undefined) throw new RuntimeProblem('ImageLoad', `${archive}: no such file`);
     for (const reference of references) this.images.set(reference, fakeImage(references[0] ?? reference));
+  }
+
+  async removeOldBuilds(kept: readonly string[]): Promise<string[]> {
+    this.#check();
+    return [...this.builds].filter((reference) => !kept.includes(reference) && this.images.delete(reference));
   }
 
   async startSandbox(spec: SandboxSpec): Promise<Sandbox> {

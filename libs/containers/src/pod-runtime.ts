@@ -17,6 +17,8 @@ export interface PodRuntime {
   pull(reference: string, signal?: AbortSignal, credentials?: RegistryCredentials): Promise<ImageStatus>;
   /** All images of an archive as `docker save` writes it, with their tags. Throws RuntimeProblem `ImageLoad`. */
   loadImages(archive: string): Promise<void>;
+  /** Takes away images that no container has and that say of themselves to be one build of many (label `imageBuildLabel`), but those with these tags; answers the tags that are gone. */
+  removeOldBuilds(kept: readonly string[]): Promise<string[]>;
 
   /** Makes and starts it. One per pod uid: an existing one that runs is given back, one that has ended is started again or made anew, one on another network is made anew. */
   startSandbox(spec: SandboxSpec): Promise<Sandbox>;
@@ -54,6 +56,9 @@ export interface PodRuntime {
   /** Lets go of the daemon; everything goes on running. */
   close(): Promise<void>;
 }
+
+/** On an image that is made from sources, here, again and again: the repository of its tags. */
+export const imageBuildLabel = 'roundsman.io/build-of';
 
 /** Who asks a registry. */
 export interface RegistryCredentials {

@@ -10,6 +10,7 @@ export function absentRuntime(why: string): PodRuntime {
     image: refuse,
     pull: refuse,
     loadImages: refuse,
+    removeOldBuilds: refuse,
     startSandbox: refuse,
     sandbox: () => Promise.resolve(undefined),
     ensureNetwork: refuse,

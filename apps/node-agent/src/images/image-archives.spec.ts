@@ -45,6 +45,14 @@ describe('images in archives', () => {
     expect(runtime.calls).toHaveLength(2);
   });
 
+  it('take the place of older builds; what is no build stays', async () => {
+    const { runtime, archives } = rig();
+    for (const reference of ['runner:1-old', 'runner:mine']) runtime.images.set(reference, fakeImage(reference));
+    for (const reference of ['runner:1-old', ...tags]) runtime.builds.add(reference);
+    await archives().start();
+    expect([...runtime.images.keys()].sort()).toEqual([...tags, 'runner:mine'].sort());
+  });
+
   it('are loaded for a pod that wants one that was removed; others are pulled', async () => {
     const { runtime, told, ensure } = rig();
     await ensure('runner:1', 'Never');

@@ -2,7 +2,7 @@ import { archivedImages, type PodRuntime } from '@roundsman/containers';
 import type { Logger } from 'pino';
 
 export interface ImageArchivesOptions {
-  readonly runtime: Pick<PodRuntime, 'image' | 'loadImages'>;
+  readonly runtime: Pick<PodRuntime, 'image' | 'loadImages' | 'removeOldBuilds'>;
   /** Which daemon that is: nodes of one process that share it load an archive once. */
   readonly daemon: string;
   /** Files as `docker save` writes them. */
@@ -58,15 +58,26 @@ export class ImageArchives {
   }
 
   #load(file: string): Promise<void> {
-    const { runtime, daemon, log } = this.#options;
+    const { daemon } = this.#options;
     const key = `${daemon}\n${file}`;
     const running = loading.get(key);
     if (running !== undefined) return running;
-    const load = runtime
-      .loadImages(file)
-      .then(() => log.info({ file }, 'images loaded'))
-      .finally(() => loading.delete(key));
+    const load = this.#loadNow(file).finally(() => loading.delete(key));
     loading.set(key, load);
     return load;
+  }
+
+  /** A new build takes the place of those before it, which would fill the disk. What another cluster here still wants it loads again. */
+  async #loadNow(file: string): Promise<void> {
+    const { runtime, files, log } = this.#options;
+    await runtime.loadImages(file);
+    log.info({ file }, 'images loaded');
+    try {
+      const kept = (await Promise.all(files.map((one) => this.#tagsOf(one)))).flat();
+      const removed = await runtime.removeOldBuilds(kept);
+      if (removed.length > 0) log.info({ images: removed }, 'images of older builds removed');
+    } catch (error) {
+      log.warn({ err: error, file }, 'images of older builds could not be removed');
+    }
   }
 }

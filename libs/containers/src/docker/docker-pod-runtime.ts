@@ -21,7 +21,7 @@ import { Containers } from './containers.ts';
 import { Daemon, socketPathOf } from './daemon.ts';
 import { RuntimeEvents } from './events.ts';
 import { loadArchive } from './image-archive.ts';
-import { imageStatus, pullImage } from './images.ts';
+import { imageStatus, pullImage, removeOldBuilds } from './images.ts';
 import { containerLogs } from './logs.ts';
 import { readLabels } from './names.ts';
 import { Networks } from './networks.ts';
@@ -80,6 +80,10 @@ export class DockerPodRuntime implements PodRuntime {
 
   loadImages(archive: string): Promise<void> {
     return loadArchive(this.#daemon, archive);
+  }
+
+  removeOldBuilds(kept: readonly string[]): Promise<string[]> {
+    return removeOldBuilds(this.#daemon, kept);
   }
 
   startSandbox(spec: SandboxSpec): Promise<Sandbox> {

@@ -1,5 +1,5 @@
 import type { ImageInspectInfo } from 'dockerode';
-import { RuntimeProblem, type ImageStatus, type RegistryCredentials } from '../pod-runtime.ts';
+import { imageBuildLabel, RuntimeProblem, type ImageStatus, type RegistryCredentials } from '../pod-runtime.ts';
 import { statusOf, type Daemon } from './daemon.ts';
 import { jsonLines } from './json-lines.ts';
 
@@ -29,6 +29,27 @@ export async function pullImage(daemon: Daemon, reference: string, signal?: Abor
   const status = await imageStatus(daemon, reference);
   if (status === undefined) throw new RuntimeProblem('ImagePull', `${reference} was pulled and is not there`);
   return status;
+}
+
+/** See PodRuntime. The daemon itself refuses to remove what a container has. */
+export async function removeOldBuilds(daemon: Daemon, kept: readonly string[]): Promise<string[]> {
+  const filters = { label: [imageBuildLabel] };
+  const images = await daemon.ask('ImageNotFound', (docker, abortSignal) => docker.listImages({ filters, abortSignal }));
+  const old = images.flatMap(({ RepoTags, Labels }) => {
+    const tags = (RepoTags ?? []).filter((tag) => tag.startsWith(`${Labels?.[imageBuildLabel]}:`));
+    return tags.some((tag) => kept.includes(tag)) ? [] : tags;
+  });
+  const gone: string[] = [];
+  for (const tag of old) {
+    try {
+      await daemon.ask('ImageNotFound', (docker, abortSignal) => docker.getImage(tag).remove({ abortSignal }));
+      gone.push(tag);
+    } catch (error) {
+      // In use, or gone meanwhile.
+      if (![404, 409].includes(statusOf(error) ?? 0)) throw error;
+    }
+  }
+  return gone;
 }
 
 /** Without a tag the daemon would pull all there are. */
