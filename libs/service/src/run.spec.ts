@@ -107,10 +107,39 @@ describe('services of one process', () => {
     await expect(running.stop()).rejects.toThrow(/not stopped within 50 ms: .*b/);
   });
 
+  it('that are instances of one do not wait for each other, and none stays when another fails', async () => {
+    const begun: string[] = [];
+    const both = Promise.withResolvers<void>();
+    const node = (fails?: string): ServiceDefinition<object> => ({
+      ...definition('agent'),
+      module: ({ health }) => {
+        class Lifecycle {
+          async onApplicationBootstrap(): Promise<void> {
+            const name = `agent ${begun.push('begun')}`;
+            health.add({ name, problem: () => undefined });
+            if (begun.length === 2) both.resolve();
+            await both.promise;
+            if (name === fails) throw new Error('no room');
+          }
+          onApplicationShutdown(): void {
+            events.push('stopped');
+          }
+        }
+        class TestModule {}
+        return { module: TestModule, providers: [{ provide: Lifecycle, useFactory: () => new Lifecycle() }] };
+      },
+    });
+    const runs = (definition: ServiceDefinition<object>): Parameters<typeof runServices>[0] => [{ definition, instance: 'node-1', identity: 'agent-node-1' }, { definition, instance: 'node-2', identity: 'agent-node-2' }];
+    await (await runServices(runs(node()), options())).stop();
+    begun.length = 0;
+    await expect(runServices(runs(node('agent 1')), options())).rejects.toThrow('cannot start agent/node-1: no room');
+    expect(events).toContain('stopped');
+  });
+
   it('may be one service several times: health and metrics tell the instances apart', async () => {
     const node = definition('agent', { ready: () => undefined });
     const running = await runServices([{ definition: node, instance: 'node-1' }, { definition: node, instance: 'node-2', env: { ROUNDSMAN_AGENT_SIZE: '2' } }], options());
-    expect(running.health.report().checks.map(({ name }) => name)).toEqual(['agent/node-1/bus', 'node-1/agent/ready', 'agent/node-2/bus', 'node-2/agent/ready']);
+    expect(running.health.report().checks.map(({ name }) => name).sort()).toEqual(['agent/node-1/bus', 'agent/node-2/bus', 'node-1/agent/ready', 'node-2/agent/ready']);
     const text = await running.metrics.metrics();
     expect(text).toMatch(/roundsman_agent_size\{instance="node-1"\} 1/);
     expect(text).toMatch(/roundsman_agent_size\{instance="node-2"\} 2/);

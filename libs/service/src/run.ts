@@ -47,8 +47,8 @@ interface Started {
 const labelOf = ({ definition, instance }: ServiceRun): string => (instance ? `${definition.name}/${instance}` : definition.name);
 
 /**
- * Starts services in the order given, each with its own settings, NATS identity, log and health. When one cannot start,
- * those before it are stopped and the error names it.
+ * Starts services in the order given, instances of one service (nodes: none waits for another) together, each with its own settings, NATS identity, log and
+ * health. When one cannot start, those before it are stopped and the error names it.
  */
 export async function runServices(runs: readonly ServiceRun[], options: RunOptions): Promise<RunningServices> {
   const { env, log } = options;
@@ -64,7 +64,7 @@ export async function runServices(runs: readonly ServiceRun[], options: RunOptio
   try {
     await migrate(runs, options);
     const buses = await connectAll(runs, options, started);
-    for (const [index, run] of runs.entries()) {
+    const start = async (run: ServiceRun, index: number): Promise<void> => {
       const label = labelOf(run);
       const bus = buses[index]!;
       const serviceLog = log.child({ service: label });
@@ -81,6 +81,11 @@ export async function runServices(runs: readonly ServiceRun[], options: RunOptio
       const begun = performance.now();
       started[index]!.app = await inContext(label, 'start', NestFactory.createApplicationContext(dynamic, { logger: new NestLog(serviceLog), abortOnError: false }));
       serviceLog.debug({ ms: Math.round(performance.now() - begun) }, 'started');
+    };
+    for (const definition of new Set(runs.map((run) => run.definition))) {
+      // Also those beside a failed one are waited for: they have to be stopped.
+      const outcomes = await Promise.allSettled(runs.map((run, index) => (run.definition === definition ? start(run, index) : undefined)));
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     }
   } catch (error) {
     await stop().catch((stopError: unknown) => log.error({ err: stopError }, 'stopping after a failed start'));
