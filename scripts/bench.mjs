@@ -69,7 +69,7 @@ for (const path of chosen) {
   sections.push(`## ${path.replace('/bench/', ': ').replace('.ts', '')}\n\n\`node scripts/bench.mjs ${path.split('/')[1]}\`, ${Math.round((Date.now() - started) / 1000)} s, load before it ${loadBefore}\n\n${table}\n`);
 }
 if (wanted.length === 0) {
-  const page = `# Benchmarks\n\nEach figure is measured against its peer, or a bound, in the same run on the same machine. Repeat: \`pnpm bench\` (needs \`wrk\`, \`hey\`, \`dnsperf\`, \`psql\` and Go; as root on Debian it installs the first four). A ratio is ours divided by the peer's.\n\n- date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC\n- machine: ${machine()}\n- Node ${spawnSync(join(root, '.runtime/bin/node'), ['-v'], { encoding: 'utf8' }).stdout.trim()}\n\n${sections.join('\n')}`;
+  const page = `# Benchmarks\n\nEach figure is measured against its peer, or a bound, in the same run on the same machine. Repeat: \`pnpm bench\` (needs \`wrk\`, \`hey\`, \`dnsperf\`, \`psql\`, Go, Docker and \`kubectl\`; as root on Debian it installs the first four). A ratio is ours divided by the peer's.\n\n- date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC\n- machine: ${machine()}\n- Node ${spawnSync(join(root, '.runtime/bin/node'), ['-v'], { encoding: 'utf8' }).stdout.trim()}\n\n${sections.join('\n')}`;
   writeFileSync(join(root, 'docs', 'benchmarks.md'), page);
   process.stderr.write('\nWritten: docs/benchmarks.md\n');
 }
