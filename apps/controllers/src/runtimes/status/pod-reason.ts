@@ -1,11 +1,9 @@
 import { isPodReady, isPodTerminating, podConditionOf, type ContainerStatus, type Node, type Pod } from '@roundsman/api';
+import { readyOf } from './nodes.ts';
 
 const wordsKept = 300;
 const shortened = (text: string): string => (text.length > wordsKept ? `${text.slice(0, wordsKept - 1)}…` : text);
 const said = (reason: string | undefined, message: string | undefined): string => shortened([reason, message?.trim()].filter((part) => part !== undefined && part !== '').join(': '));
-
-/** Its condition Ready. */
-export const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready');
 
 /** Of a pod that is being deleted. */
 export const terminating = 'its pod is terminating';

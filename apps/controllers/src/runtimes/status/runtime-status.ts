@@ -1,8 +1,8 @@
 import type { RuntimePaths, RuntimeRunner, RuntimeStatus } from '@roundsman/api';
 import { conditionsOf } from './conditions.ts';
+import { lostNodes } from './nodes.ts';
 import type { Observation } from './observation.ts';
 import { pathsOf } from './paths.ts';
-import { readyOf } from './pod-reason.ts';
 import { runnersOf } from './runners.ts';
 
 /** The whole status of a runtime from what is seen; the same sight gives the same status. */
@@ -38,21 +38,11 @@ export function settlesAtMs(observation: Observation, { runners, paths }: { read
   const { runtime, workload, settings } = observation;
   const made = [runtime, workload].flatMap((object) => (object === undefined ? [] : Date.parse(object.metadata.creationTimestamp)));
   const latest = Math.max(...made) + settings.runtimeWaitMs;
-  const lost = lostNodes(observation);
+  const lost = lostNodes(observation.nodes);
   const others = runners.filter(({ ready, node }) => ready || !lost.has(node));
   // Pods of a Deployment find another node.
   if (runtime.spec.kind !== 'DaemonSet' || others.length === runners.length || !isReady(conditionsOf(observation, others, paths))) return latest;
   return Math.min(latest, Math.max(...runners.flatMap(({ ready, node }) => (ready ? [] : (lost.get(node) ?? [])))) + lostNodeMs);
 }
-
-/** Since when, by name. */
-const lostNodes = ({ nodes }: Observation): Map<string, number> =>
-  new Map(
-    nodes.flatMap((node): [string, number][] => {
-      const { status, lastTransitionTime } = readyOf(node) ?? {};
-      const sinceMs = Date.parse(lastTransitionTime ?? '');
-      return status === undefined || status === 'True' || Number.isNaN(sinceMs) ? [] : [[node.metadata.name, sinceMs]];
-    }),
-  );
 
 const isReady = (conditions: RuntimeStatus['conditions']): boolean => conditions.some(({ type, status }) => type === 'Ready' && status === 'True');

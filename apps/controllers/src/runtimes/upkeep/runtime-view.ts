@@ -1,7 +1,7 @@
 import { runtimeLabels, type DaemonSet, type Deployment, type EndpointSlice, type Ingress, type IngressClass, type KubeObject, type Node, type Pod, type Service } from '@roundsman/api';
 import { resources, type Cluster, type ClusterResource, type Followed } from '@roundsman/cluster';
 import { installationLabel } from '../manifests/labels.ts';
-import { readyOf } from '../status/pod-reason.ts';
+import { readyOf } from '../status/nodes.ts';
 
 export type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 /** Everything that is made for a runtime itself: not what the cluster makes from it. */
