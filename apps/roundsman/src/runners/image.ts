@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { accessSync, constants, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -54,6 +54,9 @@ function linkOrCopy(from: string, to: string): void {
   } catch (error) {
     // Another file system, or another user's file.
     if (!['EXDEV', 'EPERM', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    copyFileSync(from, to);
+    // Whole or not at all: what has the name is loaded.
+    const temporary = `${to}.${process.pid}`;
+    copyFileSync(from, temporary);
+    renameSync(temporary, to);
   }
 }
