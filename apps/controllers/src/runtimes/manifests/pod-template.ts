@@ -76,6 +76,8 @@ export function podTemplateOf(facts: RuntimeFacts): { metadata: object; spec: Re
         : // Several of them on one node say less about the cluster.
           { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selectorOf(runtime) } }] }),
       ...(hostNetwork ? { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' } : { dnsPolicy: 'ClusterFirst' }),
+      // A first question that is lost while Services are being set up costs a second, not the usual five: rounds wait for the log-in behind it.
+      dnsConfig: { options: [{ name: 'timeout', value: '1' }, { name: 'attempts', value: '4' }] },
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: terminationSeconds,
