@@ -32,7 +32,7 @@ const roundOf = (number: number, state: RoundStatus['state'] | undefined, extra:
     ...(state === undefined ? {} : { status: { state, ...(state === 'ongoing' ? {} : { closedAt: iso(startMs + 2_500), summary: `it is ${state}`, succeeded: ['node-1'], failed: ['node-2'], missing: [] }) } }),
   };
 };
-const carrier: Carrier = { own: false, runtime: { apiVersion: 'roundsman.io/v1', kind: 'Runtime', metadata: { name: 'default', namespace: 'roundsman-system' }, spec: { kind: 'Process', families: [], ingress: false }, status: { phase: 'Ready', settledAt: iso(created), conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '' }] } } as unknown as Runtime, name: 'default', refused: false };
+const carrier: Carrier = { own: false, runtime: { apiVersion: 'roundsman.io/v1', kind: 'Runtime', metadata: { name: 'default', namespace: 'roundsman-system' }, spec: { kind: 'Process', families: [], ingress: false }, status: { phase: 'Ready', settledAt: iso(created), ready: 3, conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '' }] } } as unknown as Runtime, name: 'default', refused: false };
 const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => taskStatusSchema.parse(taskStatusOf(task, rounds, carrier, nowMs));
 const conditions = (status: TaskStatus): Record<string, string> => Object.fromEntries((status.conditions ?? []).map(({ type, status: value, reason }) => [type, `${value} ${reason}`]));
 
@@ -48,6 +48,26 @@ describe('status of a task', () => {
     const status = statusOf(taskOf({ schedule: { schedule: '5 1' } }), [], created + 1000);
     expect(status).toMatchObject({ expectedRound: 3, doneRound: 0, finish: false, nextRoundTime: '2026-01-01T12:05:00Z', history: [] });
     expect(conditions(status)).toEqual({ Scheduled: 'True RoundScheduled', RuntimeReady: 'True RuntimeReady', Progressing: 'False Waiting', Complete: 'False RoundsLeft', Healthy: 'Unknown NoRoundYet', Suspended: 'False NotSuspended' });
+  });
+
+  it('says what a round that is due waits for, never that it is about to start', () => {
+    const scheduledOf = (task: AnyTask, by: Carrier, nowMs: number): string => {
+      const { reason, message } = taskStatusOf(task, [], by, nowMs).conditions!.find(({ type }) => type === 'Scheduled')!;
+      return `${reason}: ${message}`;
+    };
+    const runtimeWith = (status: object): Carrier => ({ ...carrier, own: true, runtime: { ...carrier.runtime!, spec: { kind: 'DaemonSet' }, status } as unknown as Runtime });
+    const lacking = { type: 'Ready', status: 'False', message: 'No node fits spec.agentSpec.affinity, so there is no runner.' };
+    expect(scheduledOf(taskOf(), runtimeWith({ conditions: [lacking] }), created + 1_000)).toMatch(/^WaitingForRuntime: Round 1 waits for its runtime, .*: No node fits/);
+    const settled = runtimeWith({ settledAt: iso(created + minute), ready: 0, conditions: [{ ...lacking, type: 'WorkloadReady' }] });
+    expect(scheduledOf(taskOf(), settled, created + minute + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:01:00Z, waits for a first ready runner, .*: No node fits/);
+    // Not before it is due.
+    expect(scheduledOf(taskOf({ schedule: { schedule: '5 1' } }), settled, created + minute + 2_000)).toBe('RoundScheduled: The next round starts at 2026-01-01T12:06:00Z.');
+
+    const dns = { ...taskOf(), kind: 'NetDNS', spec: { ...taskOf().spec, target: { targetDns: {} } } } as unknown as AnyTask;
+    expect(scheduledOf(dns, carrier, created + 500)).toMatch(/^WaitingForTargets: Round 1, due at 2026-01-01T12:00:00Z, waits until it is known which DNS servers/);
+    const looked = (status: string) => ({ ...dns, status: { conditions: [{ type: 'TargetsFound', status, reason: 'r', message: 'Service dns/missing does not exist.', lastTransitionTime: '', observedGeneration: 1 }] } }) as AnyTask;
+    expect(scheduledOf(looked('False'), carrier, created + 500)).toMatch(/^WaitingForTargets: .*: Service dns\/missing does not exist\.$/);
+    expect(scheduledOf(looked('True'), carrier, created + 500)).toMatch(/^RoundScheduled/);
   });
 
   it('shows a round that is made ahead of its start as not started, and says when that changes', () => {

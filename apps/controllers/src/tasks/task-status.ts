@@ -4,6 +4,7 @@ import {
 } from '@roundsman/api';
 import { wholeSeconds } from '../timestamps.ts';
 import { resourceOf, runtimeReady, type Carrier } from './carrier.ts';
+import { dueMs, lacks } from './waiting.ts';
 
 export const historyKept = 10;
 
@@ -36,7 +37,7 @@ function withoutSchedule(task: AnyTask, rounds: readonly Round[], carrier: Carri
   const lastClosed = newestFirst.find((round) => !isOpenRound(round));
   const { nextRoundTime: _next, finishTime: _finished, ...before } = task.status ?? {};
   const lastRoundStatus = lastClosed === undefined ? task.status?.lastRoundStatus : outcomeOf(lastClosed);
-  const facts = { open, carrier, finish: false, total: Number.POSITIVE_INFINITY, next: undefined, lastRoundStatus, lastClosed, nowMs };
+  const facts = { open, carrier, finish: false, total: Number.POSITIVE_INFINITY, next: undefined, waits: undefined, lastRoundStatus, lastClosed, nowMs };
   const message = `spec.schedule.${problem.field} ${problem.message}. No round starts until it is corrected.`;
   return {
     ...before,
@@ -59,7 +60,13 @@ function computed(task: AnyTask, rounds: readonly Round[], carrier: Carrier, now
   const history = historyOf(task, newestFirst, nowMs);
   const lastClosed = newestFirst.find((round) => !isOpenRound(round));
   const lastRoundStatus = lastClosed === undefined ? task.status?.lastRoundStatus : outcomeOf(lastClosed);
-  const next = nextRoundMs(task, countsFromMs(task, carrier), ledger.lastScheduledMs, ledger.scheduled < total, nowMs);
+  const fromMs = countsFromMs(task, carrier);
+  const left = ledger.scheduled < total && task.spec.suspend !== true;
+  const runNow = asked !== '' && asked !== ledger.handledRunNow;
+  const due = left && fromMs !== undefined ? dueMs(task, fromMs, ledger.lastScheduledMs, nowMs) : undefined;
+  // The present one is told while it runs; then what the next one lacks.
+  const waits = open.length === 0 && (runNow || due !== undefined || (left && fromMs === undefined)) ? lacks(task, carrier, ledger.lastNumber + 1, runNow ? undefined : due) : undefined;
+  const next = waits !== undefined && !runNow && due !== undefined ? due : nextRoundMs(task, fromMs, ledger.lastScheduledMs, ledger.scheduled < total, nowMs);
   const finishTime = history.find(({ endTimeStamp }) => endTimeStamp !== undefined)?.endTimeStamp;
   const handledCancel = handledCancelOf(task, open);
   return {
@@ -73,7 +80,7 @@ function computed(task: AnyTask, rounds: readonly Round[], carrier: Carrier, now
     ...(ledger.handledRunNow === '' ? {} : { handledRunNow: ledger.handledRunNow }),
     ...(handledCancel === undefined ? {} : { handledCancel }),
     history,
-    conditions: conditionsOf(task, { open: open[0], carrier, finish, total, next, lastRoundStatus, lastClosed, nowMs }),
+    conditions: conditionsOf(task, { open: open[0], carrier, finish, total, next, waits, lastRoundStatus, lastClosed, nowMs }),
     resource: resourceOf(task, carrier, finish),
   };
 }
@@ -142,6 +149,8 @@ interface Facts {
   readonly finish: boolean;
   readonly total: number;
   readonly next: number | undefined;
+  /** Why a round that is due does not begin. */
+  readonly waits: Draft | undefined;
   readonly lastRoundStatus: TaskStatus['lastRoundStatus'];
   readonly lastClosed: Round | undefined;
   readonly nowMs: number;
@@ -165,12 +174,12 @@ function withTimes(task: AnyTask, drafts: readonly Draft[], nowMs: number): Cond
   });
 }
 
-function scheduled(task: AnyTask, { carrier, finish, next, open }: Facts): Draft {
+function scheduled(task: AnyTask, { finish, next, waits, open }: Facts): Draft {
   const type = 'Scheduled';
+  if (waits !== undefined) return waits;
   if (next !== undefined) return { type, status: 'True', reason: 'RoundScheduled', message: `The next round starts at ${wholeSeconds(next)}.` };
   if (task.spec.suspend === true) return { type, status: 'False', reason: 'Suspended', message: 'No new rounds start while spec.suspend is true.' };
   if (finish) return { type, status: 'False', reason: 'Finished', message: 'All rounds are done.' };
-  if (open === undefined && countsFromMs(task, carrier) === undefined) return { type, status: 'False', reason: 'WaitingForRuntime', message: 'Rounds begin when its runtime is ready, or was waited for long enough.' };
   return { type, status: 'True', reason: open === undefined ? 'RoundDue' : 'LastRoundRunning', message: open === undefined ? 'A round is due.' : 'The last round is running.' };
 }
 

@@ -62,4 +62,14 @@ it.each<[string, object, string, string]>([
     'netreaches.roundsman.io', { spec: { schedule: { roundNumber: 1 } }, status: { resource: { runtimeName: 'probe-runner', runtimeType: 'DaemonSet', runtimeStatus: 'created' } } },
     'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', 'x|once|0/1|null|null|10m|false|null|null|daemonset/probe-runner',
   ],
+  [
+    'netdnses.roundsman.io',
+    { spec: { schedule: { roundNumber: 1 } }, status: { history: [{ status: 'ongoing' }], conditions: [{ type: 'Scheduled', status: 'False', message: 's' }, { type: 'RuntimeReady', status: 'True', message: 'r' }, { type: 'TargetsFound', status: 'False', message: 'no such Service' }] } },
+    'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', 'x|once|0/1|null|running|10m|false|null|no such Service|null',
+  ],
+  [
+    'netreaches.roundsman.io',
+    { spec: { schedule: { roundNumber: 1 } }, status: { history: [{ status: 'succeed' }], conditions: [{ type: 'RuntimeReady', status: 'False', message: 'no room' }] } },
+    'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', 'x|once|0/1|null|null|10m|false|0/0/0|null|null',
+  ],
 ])('%s', (resource, object, header, row) => expect(wide(resource, object)).toEqual([header, row]));

@@ -34,10 +34,14 @@ function nodesText(task: KubeObject): string | null {
   return `${count('succeedAgentNodeList')}/${count('failedAgentNodeList')}/${count('notReportAgentNodeList')}`;
 }
 
+/** What the last closed round says; before there is one, what keeps it from beginning. */
 function reasonText(task: KubeObject): string | null {
   const history = valueAt(task, 'status', 'history');
   const closed = Array.isArray(history) ? history.find((round) => !['ongoing', 'notstarted'].includes(textAt(round, 'status') ?? '')) : undefined;
-  return textAt(closed, 'failureReason') ?? null;
+  if (closed !== undefined) return textAt(closed, 'failureReason') ?? null;
+  const conditions = valueAt(task, 'status', 'conditions');
+  const failing = (type: string): unknown => (Array.isArray(conditions) ? conditions.find((one) => textAt(one, 'type') === type && textAt(one, 'status') === 'False') : undefined);
+  return ['RuntimeReady', 'TargetsFound'].map((type) => textAt(failing(type), 'message')).find((message) => message !== undefined) ?? null;
 }
 
 /** `daemonset/probe-runner`. */
@@ -57,6 +61,6 @@ export const taskColumns: readonly Column[] = [
   ageColumn,
   column('Finished', 'boolean', 'Whether all rounds are done', (task) => valueAt(task, 'status', 'finish') === true, { wide: true }),
   column('Nodes', 'string', 'Nodes of the last closed round: succeeded/failed/silent', nodesText, { wide: true }),
-  column('Problem', 'string', 'What was broken in the last closed round', reasonText, { wide: true }),
+  column('Problem', 'string', 'What was broken in the last closed round; before there is one, what it waits for', reasonText, { wide: true }),
   column('Runtime', 'string', 'Workload that carries the task', runtimeText, { wide: true }),
 ];
