@@ -1,6 +1,8 @@
+import { constants } from 'node:os';
 import { isPodReady, isPodTerminating, podConditionOf, type ContainerStatus, type Node, type Pod } from '@roundsman/api';
 import { readyOf } from './nodes.ts';
 
+const { signals } = constants;
 const wordsKept = 300;
 const shortened = (text: string): string => (text.length > wordsKept ? `${text.slice(0, wordsKept - 1)}…` : text);
 const said = (reason: string | undefined, message: string | undefined): string => shortened([reason, message?.trim()].filter((part) => part !== undefined && part !== '').join(': '));
@@ -32,28 +34,50 @@ export function reasonNotReady(pod: Pod, node: Node | undefined): string | undef
 /** undefined: it is being started, or it is ready. */
 function containerWords({ state, lastState, ready, restartCount }: ContainerStatus): string | undefined {
   const { waiting, terminated, running } = state;
+  const before = lastState.terminated;
   if (waiting !== undefined && waiting.reason !== undefined && waiting.reason !== 'ContainerCreating' && waiting.reason !== 'PodInitializing') {
-    const before = lastState.terminated;
-    const last = before === undefined ? undefined : `the last one ended with exit code ${before.exitCode}${before.reason === undefined || before.reason === 'Error' ? '' : ` (${before.reason})`}${lastWords(before.message)}`;
-    return said(waiting.reason, last ?? waiting.message);
+    return said(waiting.reason, before === undefined ? waiting.message : `the last one ended with ${endOf(before)}`);
   }
-  if (terminated !== undefined) return shortened(`its container ended with exit code ${terminated.exitCode}${lastWords(terminated.message)}`);
-  if (running !== undefined && !ready) {
-    const before = lastState.terminated;
-    return before === undefined || restartCount === 0 ? 'its container runs but is not ready yet' : shortened(`its container was started ${restartCount} times again, the last one ended with exit code ${before.exitCode}${lastWords(before.message)}`);
-  }
-  return undefined;
+  if (terminated !== undefined) return shortened(`its container ended with ${endOf(terminated)}`);
+  if (running === undefined || ready) return undefined;
+  const now = `its container runs${running.startedAt === undefined ? '' : ` since ${running.startedAt}`}, but its readiness probe does not succeed`;
+  // What was before is no reason of now; when it was says how much it has to do with it.
+  return before === undefined || restartCount === 0 ? now : shortened(`${now}. It was started again ${restartCount === 1 ? 'once' : `${restartCount} times`}; the one before ended${before.finishedAt === undefined ? '' : ` at ${before.finishedAt}`} with ${endOf(before)}`);
 }
 
-/** Of a message of many lines the last one says why. */
+/** "exit code 137 (SIGKILL)" and what it said last, if that was why. */
+function endOf({ exitCode, reason, message }: Pick<NonNullable<ContainerStatus['state']['terminated']>, 'exitCode' | 'reason' | 'message'>): string {
+  const named = reason === undefined || reason === 'Error' || reason === 'Completed' ? signalOf(exitCode) : reason;
+  return `exit code ${exitCode}${named === undefined ? '' : ` (${named})`}${lastWords(message)}`;
+}
+
+/** A shell's convention, which Docker and Kubernetes follow: 128 and the number of the signal. */
+const signalOf = (exitCode: number): string | undefined => Object.entries(signals).find(([, number]) => exitCode === 128 + number)?.[0];
+
+/** Levels of log lines (pino): from here on they tell of errors. */
+const errorLevel = 50;
+
+/** Of a message of many lines the last one says why. Of log lines (JSON) only one that tells of an error does: the others tell of what went well. */
 function lastWords(message: string | undefined): string {
   const last = message?.trim().split('\n').at(-1)?.trim() ?? '';
-  return last === '' ? '' : `: ${last}`;
+  const words = last.startsWith('{') ? errorIn(last) : last;
+  return words === '' ? '' : `: ${words}`;
+}
+
+function errorIn(line: string): string {
+  try {
+    const { level, msg, err } = JSON.parse(line) as { level?: unknown; msg?: unknown; err?: { message?: unknown } };
+    if (typeof level !== 'number' || level < errorLevel) return '';
+    return [msg, err?.message].filter((part) => typeof part === 'string' && part !== '').join(': ');
+  } catch {
+    // Cut off: it is no sentence.
+    return '';
+  }
 }
 
 function endedWords(statuses: readonly ContainerStatus[] | undefined): string | undefined {
   const ended = statuses?.find(({ state }) => state.terminated !== undefined)?.state.terminated;
-  return ended === undefined ? undefined : `exit code ${ended.exitCode}${lastWords(ended.message)}`;
+  return ended === undefined ? undefined : endOf(ended);
 }
 
 /** The node a pod is on or, of a DaemonSet's that is not placed yet, made for. */

@@ -87,7 +87,22 @@ describe('a runner that is not ready says why', () => {
     ['lost node', podOf('p', 'lost'), 'node lost is not ready: The agent is silent.'],
     ['gone node', podOf('p', 'nowhere'), 'node nowhere is not there any more'],
     ['starting', podOf('p', 'a', { ready: false, status: { phase: 'Pending' } }), 'pod p is being started'],
-    ['not ready', podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { running: {} }, lastState: {}, ready: false, restartCount: 0 }] } }), 'its container runs but is not ready yet'],
+    ['not ready', podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { running: {} }, lastState: {}, ready: false, restartCount: 0 }] } }), 'its container runs, but its readiness probe does not succeed'],
+    [
+      'killed, its last log line tells of what went well',
+      podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 137, reason: 'Error', message: '{"level":50,"msg":"old"}\n{"level":30,"time":1,"msg":"round ended"}\n' } }, lastState: {}, ready: false, restartCount: 0 }] } }),
+      'its container ended with exit code 137 (SIGKILL)',
+    ],
+    [
+      'ended by an error that it logged',
+      podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 1, reason: 'Error', message: '{"level":60,"err":{"message":"EACCES /data"},"msg":"cannot start"}' } }, lastState: {}, ready: false, restartCount: 0 }] } }),
+      'its container ended with exit code 1: cannot start: EACCES /data',
+    ],
+    [
+      'restarted long ago, and not ready for another reason',
+      podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { running: { startedAt: '2026-01-01T12:00:00Z' } }, lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', finishedAt: '2026-01-01T11:59:59Z' } }, ready: false, restartCount: 1 }] } }),
+      'its container runs since 2026-01-01T12:00:00Z, but its readiness probe does not succeed. It was started again once; the one before ended at 2026-01-01T11:59:59Z with exit code 137 (ContainerStatusUnknown)',
+    ],
   ];
   const some = [nodeOf('a'), nodeOf('lost', { ready: 'Unknown', message: 'The agent is silent.' })];
 
