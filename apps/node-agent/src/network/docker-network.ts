@@ -63,7 +63,10 @@ export class DockerNetwork implements NodeNetwork {
 
   start(): Promise<void> {
     const { state, owner } = this.#options;
-    const look = (): void => this.#ready.set(noRange(state, owner.node));
+    const look = (): void => {
+      const ranges = state.node(owner.node)?.podCIDRs ?? [];
+      this.#ready.set(noRange(state, owner.node), { renewed: ranges.length > 0 && this.#pool.use(ranges) });
+    };
     this.#end = state.onChange(look);
     look();
     return Promise.resolve();
@@ -84,14 +87,13 @@ export class DockerNetwork implements NodeNetwork {
 
   fits(pod: Pod, { podUid, network, addresses }: Sandbox): boolean {
     if (pod.spec.hostNetwork === true) return network?.kind === 'host';
-    return network?.kind === 'docker' && network.network === dockerNetworkName(this.#options.owner.cluster) && this.#pool.of(podUid).join() === addresses.join();
+    return network?.kind === 'docker' && network.network === dockerNetworkName(this.#options.owner.cluster) && this.#pool.keeps(podUid, addresses);
   }
 
   async plan(pod: Pod): Promise<SandboxNetwork> {
     if (pod.spec.hostNetwork === true) return { kind: 'host' };
     await this.#ready.wait();
     const { state, owner, runtime } = this.#options;
-    this.#pool.use(state.node(owner.node)?.podCIDRs ?? []);
     const name = dockerNetworkName(owner.cluster);
     await runtime.ensureNetwork(name, state.network?.podCidrs ?? []);
     const { uid } = pod.metadata;

@@ -8,7 +8,7 @@ import type { PodOnRuntime, Sandbox, SandboxNetwork } from '@roundsman/container
 export interface PodNetwork {
   /** Why no pod can be connected now (no pod CIDR yet, a missing privilege and what to do about it); undefined: they can. */
   problem(): string | undefined;
-  /** Called whenever they can be again. The answer ends it. */
+  /** Called whenever they can be again, and when the node's addresses are others: what fitted may not any more. The answer ends it. */
   onReady(listener: () => void): () => void;
   /** Of the node, one per family: those of pods on its own network, too. */
   readonly nodeAddresses: readonly string[];
@@ -17,7 +17,7 @@ export interface PodNetwork {
 
   /** All there is on the machine, before anything else is asked: its addresses are in use, what is not connected any more is connected again, what nobody has is removed. */
   adopt(pods: readonly PodOnRuntime[]): Promise<void>;
-  /** Whether a sandbox that was found running is connected as the pod's is to be. */
+  /** Whether a sandbox that runs is connected as the pod's is to be: not when its addresses are of a range that is not the node's any more. */
   fits(pod: Pod, sandbox: Sandbox): boolean;
   /** How the pod's sandbox is to be made; takes its addresses. Throws with a reason a person can act on: none is free. */
   plan(pod: Pod): Promise<SandboxNetwork>;

@@ -43,6 +43,8 @@ export class WiredNetwork implements NodeNetwork {
   #place: NetworkNamespace | undefined;
   #addressing: NodeAddressing | undefined;
   #adopted = false;
+  /** The node has other ranges than before, and who has addresses of those was not told yet. */
+  #moved = false;
   #hostPorts: HostPorts | undefined;
   #working: Promise<void> = Promise.resolve();
   #waiting = false;
@@ -122,7 +124,7 @@ export class WiredNetwork implements NodeNetwork {
 
   fits(pod: Pod, { podUid, network, addresses }: Sandbox): boolean {
     if (pod.spec.hostNetwork === true) return JSON.stringify(network) === JSON.stringify(this.#options.place.hostNetwork());
-    return network?.kind === 'none' && addresses.length > 0 && this.#pool.of(podUid).join() === addresses.join();
+    return network?.kind === 'none' && addresses.length > 0 && this.#pool.keeps(podUid, addresses);
   }
 
   async plan(pod: Pod): Promise<SandboxNetwork> {
@@ -202,7 +204,8 @@ export class WiredNetwork implements NodeNetwork {
       const before = { problem: this.#ready.problem, place: this.#place?.path };
       const problem = await this.#arrange().catch((error: Error) => error.message);
       if (problem !== undefined && problem !== before.problem) this.#options.log.warn({ problem }, 'pods cannot be connected to the network now');
-      this.#ready.set(problem, { renewed: this.#place?.path !== before.place });
+      this.#ready.set(problem, { renewed: this.#moved || this.#place?.path !== before.place });
+      if (problem === undefined) this.#moved = false;
     });
   }
 
@@ -216,7 +219,7 @@ export class WiredNetwork implements NodeNetwork {
     const path = this.#place?.path;
     this.#place = await place.ensure(addressing);
     this.#addressing = addressing;
-    this.#pool.use(podCIDRs);
+    if (this.#pool.use(podCIDRs)) this.#moved = true;
     if (this.#place.path !== path) await this.#repair();
     return undefined;
   }

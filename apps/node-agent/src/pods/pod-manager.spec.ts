@@ -30,6 +30,18 @@ describe('pods on a runtime that does what it is told', () => {
     await eventually(async () => expect(await readFile(join(node.folder, 'web', 'volumes', 'map', 'key'), 'utf8')).toBe('new'));
   });
 
+  it('are made anew when their node has another range, each once, and not when it has the same', async () => {
+    const sandboxes = (): number => node.runtime.calls.filter((call) => call === 'sandbox web').length;
+    node.create('web', { containers: [container()], terminationGracePeriodSeconds: 0 });
+    await runs('web');
+    node.network.move(['10.0.0.0/24']);
+    node.network.move(['10.0.7.0/24']);
+    await eventually(() => expect(node.get('web').status?.podIP).toBe('10.0.7.2'));
+    await eventually(() => expect(node.container('web')).toMatchObject({ restartCount: 1, ready: true }));
+    expect(sandboxes()).toBe(2);
+    expect(node.events.filter((event) => event.includes('SandboxChanged'))).toHaveLength(1);
+  });
+
   it('do not wait for an image that they no longer ask for', async () => {
     node.create('web', { containers: [{ name: 'main', image: 'absent:1', imagePullPolicy: 'Never' }] });
     await eventually(() => expect(node.container('web')?.state.waiting?.reason).toBe('ErrImageNeverPull'));

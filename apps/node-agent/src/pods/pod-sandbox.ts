@@ -21,6 +21,8 @@ export class PodSandbox {
   #connected: string | undefined;
   #run = '';
   #busy = false;
+  /** Whether what is being made fits is to be asked when it is there. */
+  #inDoubt = false;
   #failures = 0;
   #retryAt = 0;
 
@@ -72,6 +74,13 @@ export class PodSandbox {
     return true;
   }
 
+  /** The network of the node is perhaps another one: one that does not fit it is left, as if it had ended. Whether that is so. */
+  review(pod: Pod): boolean {
+    this.#inDoubt = this.#busy;
+    if (this.#busy || this.#current?.running !== true || this.#services.network.fits(pod, this.#current)) return false;
+    return this.ended(this.#current.id);
+  }
+
   /** Makes and connects it, with all volumes first (`setUp`). What fails is told, and tried again later. */
   async make(pod: Pod, addresses: () => readonly string[], setUp: () => Promise<void>): Promise<void> {
     const { events } = this.#services;
@@ -99,6 +108,7 @@ export class PodSandbox {
       }
     } finally {
       this.#busy = false;
+      if (this.#inDoubt) this.review(pod);
     }
   }
 

@@ -141,10 +141,11 @@ export class PodWorker {
     else this.#work.endedUnknown(container, id);
   }
 
-  /** The daemon is back: what waited for it is tried now. */
+  /** The daemon is back, or the network, which may be another one: what waited for it is tried now. */
   retry(): void {
     this.#work.retryNow();
     this.#sandbox.retryNow();
+    this.#sandbox.review(this.#pod);
     this.wake();
   }
 

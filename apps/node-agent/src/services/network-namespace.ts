@@ -15,5 +15,5 @@ export const commandIn = ({ path }: NetworkNamespace, program: string, args: rea
 /** Programs of administrators are not on everybody's PATH. */
 export const environment = (): NodeJS.ProcessEnv => ({ ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` });
 
-/** `net:[4026531840]`: which namespace it is, by whatever path. Rejects when there is none (any more). */
+/** `net:[4026531840]`: which namespace it is, by whatever path. Rejects when there is none (any more). The kernel gives the number of one that is gone to the next one at once. */
 export const identityOf = async ({ path }: NetworkNamespace): Promise<string> => `net:[${(await stat(path ?? '/proc/self/ns/net')).ino}]`;

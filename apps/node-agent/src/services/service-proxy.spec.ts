@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -94,6 +94,38 @@ whenPackets(describe)('a proxy of Services', () => {
     place = namespaces[1];
     proxy.wake();
     await eventually(() => expect(rulesIn(1)).toBe(rulesIn(0)));
+  });
+
+  it('serves it by the way that leads there now, though the kernel gave it the number of the one before', async () => {
+    const state = emptyState();
+    add(state, 'web', '10.96.0.1');
+    const [path, others] = [(namespaces[0] as EmptyNamespace).path, join(folder, 'before')];
+    writeFileSync(others, '');
+    execFileSync('mount', ['--bind', path, others]);
+    let place = { path: others } as EmptyNamespace;
+    const proxy = start(state, () => place);
+    await eventually(() => expect(rulesIn(0)).toContain('default/web/80-tcp-ip'));
+    execFileSync('umount', [others]);
+    rmSync(others);
+    place = { path } as EmptyNamespace;
+    add(state, 'late', '10.96.0.2');
+    await eventually(() => expect(rulesIn(0)).toContain('default/late/80-tcp-ip'));
+    expect(proxy.status).toEqual({ by: 'nftables', problem: undefined });
+  });
+
+  it('tries again once in a while what fails, however often it was asked to', async () => {
+    let tries = 0;
+    const proxy = start(emptyState(), () => {
+      tries += 1;
+      return { path: '/run/netns/rs-there-is-none' } as EmptyNamespace;
+    });
+    for (let asked = 1; asked <= 5; asked++) {
+      await eventually(() => expect(tries).toBeGreaterThanOrEqual(asked));
+      proxy.wake();
+    }
+    tries = 0;
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(tries).toBeLessThanOrEqual(4);
   });
 
   it('without privileges forwards in user space, says so, and what an administrator has to do', async () => {

@@ -43,6 +43,9 @@ const thoroughEvery = 10;
 const releaseWithinMs = 5_000;
 const steering: ReadonlySet<string> = new Set(['network', 'services', 'endpointslices.discovery.k8s.io', 'nodes']);
 
+/** Which namespace it is, and how it is entered: by its identity alone a new one may pass for the one before, whose path leads nowhere any more. */
+const placeOf = async (namespace: NetworkNamespace): Promise<string> => `${namespace.path} ${await identityOf(namespace)}`;
+
 /** Keeps one network namespace forwarding as the state of the network says. What it has done stays when it stops. */
 export class ServiceProxy implements HostPorts {
   readonly #options: ServiceProxyOptions;
@@ -54,6 +57,7 @@ export class ServiceProxy implements HostPorts {
   #place: string | undefined;
   #status: ProxyStatus = { by: undefined, problem: 'the cluster has not told its Services yet' };
   #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #lastMs = 0;
@@ -82,6 +86,7 @@ export class ServiceProxy implements HostPorts {
     this.#unfollow();
     clearInterval(this.#verifier);
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     await this.#running;
     for (const { reject } of this.#waiting) reject(new Error('the agent is stopping'));
   }
@@ -164,7 +169,9 @@ export class ServiceProxy implements HostPorts {
         this.#waiting.delete(one);
         one.reject(error);
       }
-      setTimeout(() => this.wake(), retryAfterMs).unref();
+      // One only: else every change meanwhile would begin a row of tries of its own.
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.wake(), retryAfterMs).unref();
     }
   }
 
@@ -179,7 +186,7 @@ export class ServiceProxy implements HostPorts {
       this.#status = { by: undefined, problem: 'the node has no network yet' };
       return undefined;
     }
-    const place = await identityOf(namespace);
+    const place = await placeOf(namespace);
     if (this.#forwarder !== undefined && this.#place === place) return this.#forwarder;
     const forwarder = await this.#chosen(namespace);
     const told = new Set(this.#hostPorts.keys());
@@ -197,7 +204,7 @@ export class ServiceProxy implements HostPorts {
     const leave = (other: Forwarder): Promise<void> => other.remove().catch(() => undefined);
     const problem = mode === 'userspace' ? undefined : await inKernel.probe().then(() => undefined, (error: unknown) => error);
     // Too slow today is no reason to do without: what the kernel does is not undone for that.
-    if (problem instanceof NftProblem && problem.kind === 'interrupted') throw problem;
+    if (problem instanceof NftProblem && (problem.kind === 'interrupted' || problem.kind === 'gone')) throw problem;
     if (mode === 'userspace' || (mode === 'auto' && problem !== undefined)) {
       if (problem !== undefined) log.info({ why: problem instanceof NftProblem ? problem.message : String(problem) }, 'nftables cannot be used: Services are forwarded in user space');
       await leave(inKernel);
@@ -230,7 +237,7 @@ export class ServiceProxy implements HostPorts {
   async #look(): Promise<boolean> {
     const { namespace, onTable } = this.#options;
     const [place, forwarder] = [namespace(), this.#forwarder];
-    if (place === undefined || forwarder === undefined || (await identityOf(place)) !== this.#place) return false;
+    if (place === undefined || forwarder === undefined || (await placeOf(place)) !== this.#place) return false;
     await forwarder.verify(this.#looks++ % thoroughEvery === 0);
     if (this.#inEffect !== undefined) onTable?.(this.#inEffect);
     // The forwarder in user space tries again to have what it could not, and looks for addresses that the node has got.

@@ -1,5 +1,5 @@
 import type { ClusterNetwork, Pod } from '@roundsman/api';
-import type { Sandbox, SandboxNetwork } from '@roundsman/containers';
+import type { PodOnRuntime, Sandbox, SandboxNetwork } from '@roundsman/containers';
 import { NetworkState } from '@roundsman/network';
 import type { PodNetwork } from '../network/pod-network.ts';
 import { AddressPool } from '../network/addresses/address-pool.ts';
@@ -19,6 +19,7 @@ export function networkStateOf(ranges: readonly string[] = ['10.0.0.0/24'], node
 export class MemoryNetwork implements PodNetwork {
   readonly nodeAddresses: readonly string[] = ['127.0.0.1'];
   readonly #pool = new AddressPool();
+  readonly #listeners = new Set<() => void>();
 
   constructor() {
     this.#pool.use(['10.0.0.0/24']);
@@ -27,14 +28,21 @@ export class MemoryNetwork implements PodNetwork {
   problem(): string | undefined {
     return undefined;
   }
-  onReady(): () => void {
-    return () => undefined;
+  onReady(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
-  adopt(): Promise<void> {
+  /** The node is given other ranges. */
+  move(ranges: readonly string[]): void {
+    this.#pool.use(ranges);
+    for (const listener of this.#listeners) listener();
+  }
+  adopt(pods: readonly PodOnRuntime[]): Promise<void> {
+    for (const { podUid, sandbox } of pods) this.#pool.claim(podUid, sandbox?.addresses ?? []);
     return Promise.resolve();
   }
-  fits(): boolean {
-    return true;
+  fits({ spec }: Pod, { podUid, addresses }: Sandbox): boolean {
+    return spec.hostNetwork === true || this.#pool.keeps(podUid, addresses);
   }
   plan({ metadata, spec }: Pod): Promise<SandboxNetwork> {
     return Promise.resolve(spec.hostNetwork === true ? { kind: 'host' } : { kind: 'none', addresses: this.#pool.take(metadata.uid) });

@@ -21,11 +21,13 @@ export class AddressPool {
   readonly #owned = new Map<string, readonly string[]>();
   readonly #ownerOf = new Map<string, string>();
 
-  /** Those that are given from now on; what is in use stays so. */
-  use(ranges: readonly string[]): void {
-    if (ranges.join() === this.#ranges.map(({ text }) => text).join()) return;
+  /** Those that are given from now on; what is in use stays so. Whether it had others before. */
+  use(ranges: readonly string[]): boolean {
+    if (ranges.join() === this.ranges.join()) return false;
+    const had = this.#ranges.length > 0;
     this.#ranges = ranges.map(parseCidr);
     this.#places = this.#ranges.map(() => firstPlace);
+    return had;
   }
 
   get ranges(): readonly string[] {
@@ -35,6 +37,11 @@ export class AddressPool {
   /** Whether these are addresses as this pool gives them now, one of each range. */
   covers(addresses: readonly string[]): boolean {
     return addresses.length === this.#ranges.length && this.#ranges.every((range, index) => this.#isGiven(range, indexIn(range, addresses[index] ?? '')));
+  }
+
+  /** Whether the owner has these, and they are of the ranges of now, as far as they are known. */
+  keeps(owner: string, addresses: readonly string[]): boolean {
+    return this.of(owner).join() === addresses.join() && (this.#ranges.length === 0 || this.covers(addresses));
   }
 
   of(owner: string): readonly string[] {

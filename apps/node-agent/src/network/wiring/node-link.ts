@@ -20,7 +20,8 @@ export interface NodeLink {
 export const nodeLinkName = ({ cluster, node }: Owner): string => `rn${tagOf(cluster, node)}`;
 
 /** Packets to a pod that is not there: refused at once, instead of sent around. */
-export const refuseStrays = (podCIDRs: readonly string[]): string[] => podCIDRs.map((range) => `route replace unreachable ${range} metric 4096 proto ${routeProtocol}`);
+export const refuseStrays = (podCIDRs: readonly string[]): string[] => podCIDRs.map((range) => `route replace ${strays(range)}`);
+export const strays = (range: string): string => `unreachable ${range} metric 4096 proto ${routeProtocol}`;
 
 /** What comes by the link may leave by it, to another node: there is no shorter way to tell the sender of. */
 const noRedirects = ['all', 'default', 'eth0'].map((device) => sysctl(`ipv4/conf/${device}/send_redirects`, '0'));

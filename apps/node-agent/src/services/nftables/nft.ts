@@ -6,8 +6,8 @@ const longestMs = 30_000;
 /** nft could not be run, or refused: with its own words. */
 export class NftProblem extends Error {
   override readonly name = 'NftProblem';
-  /** `missing`: there is no nft (or no nsenter); `forbidden`: not with the rights of this process; `refused`: what was asked for; `interrupted`: it took too long, or somebody ended it. */
-  readonly kind: 'missing' | 'forbidden' | 'refused' | 'interrupted';
+  /** `missing`: there is no nft (or no nsenter); `forbidden`: not with the rights of this process; `gone`: the namespace; `refused`: what was asked for; `interrupted`: it took too long, or somebody ended it. */
+  readonly kind: 'missing' | 'forbidden' | 'gone' | 'refused' | 'interrupted';
 
   constructor(kind: NftProblem['kind'], message: string) {
     super(message);
@@ -39,6 +39,7 @@ export function nft(namespace: NetworkNamespace, args: readonly string[], script
 function problemOf(program: string, said: string): NftProblem {
   if (said === 'ENOENT' || /failed to execute nft/.test(said)) return new NftProblem('missing', `${said.includes('nft') ? 'nft' : program} is not installed (Debian, Ubuntu: apt-get install ${program === 'nsenter' ? 'util-linux ' : ''}nftables)`);
   const short = said.length > 2_000 ? `${said.slice(0, 2_000)} …` : said;
+  if (/^nsenter: cannot open/.test(said) && /No such file/.test(said)) return new NftProblem('gone', `the network namespace is gone: ${short.split('\n')[0]}`);
   if (/Operation not permitted|Permission denied/.test(said)) return new NftProblem('forbidden', `nft is not allowed to change rules here: ${short.split('\n')[0]}`);
   return new NftProblem('refused', short);
 }

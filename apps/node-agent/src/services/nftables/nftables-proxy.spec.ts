@@ -42,6 +42,15 @@ whenPackets(describe)('rules in the kernel', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('says that the namespace is gone, and blames neither its rules nor its Services', async () => {
+    const elsewhere = new EmptyNamespace();
+    const proxy = new NftablesProxy('a', elsewhere, log);
+    await proxy.apply(tableOf(1, 1), []);
+    elsewhere.stop();
+    await expect(proxy.apply(tableOf(2, 1), [])).rejects.toMatchObject({ kind: 'gone', message: expect.stringContaining('the network namespace is gone') as unknown });
+    expect(warnings).toEqual([]);
+  });
+
   it('what somebody else has taken away is put back', async () => {
     const proxy = proxyOf('a');
     await proxy.apply(tableOf(2, 2), []);
