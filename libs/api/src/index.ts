@@ -2,7 +2,7 @@ export * from './meta.ts';
 export * from './kind.ts';
 export * from './registry.ts';
 export * from './cluster-network.ts';
-export { defaultIngressClass, ingressController, isServedIngress, legacyIngressClassAnnotation, stripPrefixAnnotation } from './ingress-class.ts';
+export { defaultIngressClass, ingressClassOf, ingressController, isServedIngress, legacyIngressClassAnnotation, stripPrefixAnnotation } from './ingress-class.ts';
 export * from './kinds/task.ts';
 export * from './kinds/spec.ts';
 export { agentSpecSchema, type AgentSpec } from './kinds/agent-spec.ts';

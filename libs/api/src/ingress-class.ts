@@ -13,9 +13,12 @@ export const legacyIngressClassAnnotation = 'kubernetes.io/ingress.class';
 /**
  * Whether the cluster itself serves an Ingress. By its class: `spec.ingressClassName`, else the old annotation; one that names none is of the default class. Those of classes of others, or of classes that do not exist, are nobody's business here.
  */
-export function isServedIngress({ metadata, spec }: Pick<Ingress, 'metadata' | 'spec'>, classes: readonly IngressClass[]): boolean {
-  const name = spec.ingressClassName ?? metadata.annotations?.[legacyIngressClassAnnotation] ?? defaultIngressClass(classes)?.metadata.name;
-  return classes.some((one) => one.metadata.name === name && one.spec.controller === ingressController);
+export const isServedIngress = (ingress: Pick<Ingress, 'metadata' | 'spec'>, classes: readonly IngressClass[]): boolean => ingressClassOf(ingress, classes)?.spec.controller === ingressController;
+
+/** Undefined: the one that it names does not exist or, where it names none, there is no default. */
+export function ingressClassOf({ metadata, spec }: Pick<Ingress, 'metadata' | 'spec'>, classes: readonly IngressClass[]): IngressClass | undefined {
+  const name = spec.ingressClassName ?? metadata.annotations?.[legacyIngressClassAnnotation];
+  return name === undefined ? defaultIngressClass(classes) : classes.find((one) => one.metadata.name === name);
 }
 
 /** What an Ingress is of that names no class: of several the newest. */

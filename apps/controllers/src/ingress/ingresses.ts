@@ -1,4 +1,4 @@
-import { isServedIngress, type Ingress, type KubeObject, type Service } from '@roundsman/api';
+import { ingressClassOf, isServedIngress, type Ingress, type KubeObject, type Service } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { backendsOf, problemsOf } from './backends.ts';
 import { certificateProblemsOf, secretNames } from './certificates.ts';
@@ -7,7 +7,7 @@ import { entranceAddresses, isEntrance } from './entrance.ts';
 /** What decides whether requests can be forwarded to it. */
 const wayIn = ({ spec }: Service): string => JSON.stringify([spec.type === 'ExternalName', spec.ports?.map(({ port, name: called }) => [port, called])]);
 
-/** Tells Ingresses that the cluster serves at which address they are reached, and which of their services and certificates are not there. Those of other classes are not touched. */
+/** Tells Ingresses that the cluster serves at which address they are reached, and which of their services and certificates are not there. Those of other classes are not touched; of those whose class is gone our address is taken off. */
 export function ingresses(deps: Deps): LoopDefinition {
   const { caches, objects, recorder, settings } = deps;
   const tell = recorder.from('ingress-controller');
@@ -52,8 +52,17 @@ export function ingresses(deps: Deps): LoopDefinition {
     async reconcile(key) {
       const ingress = byKey(caches.ingresses, key);
       if (ingress === undefined) told.delete(key);
-      if (ingress === undefined || ingress.metadata.deletionTimestamp !== undefined || !isServedIngress(ingress, caches.ingressClasses.list())) return;
+      if (ingress === undefined || ingress.metadata.deletionTimestamp !== undefined) return;
+      const classes = caches.ingressClasses.list();
       const addresses = entranceAddresses(caches);
+      if (!isServedIngress(ingress, classes)) {
+        told.delete(key);
+        const { ingress: shown = [] } = ingress.status?.loadBalancer ?? {};
+        const ours = shown.length > 0 && shown.every(({ ip }) => ip !== undefined && addresses.includes(ip));
+        // Its class is gone: where it was served it is not any more.
+        if (ours && ingressClassOf(ingress, classes) === undefined) await objects.updateStatus(caches.ingresses, ingress, { ...ingress.status, loadBalancer: {} });
+        return;
+      }
       await objects.updateStatus(caches.ingresses, ingress, { ...ingress.status, loadBalancer: addresses.length === 0 ? {} : { ingress: addresses.map((ip) => ({ ip })) } });
       tellProblems(key, ingress);
     },

@@ -1,7 +1,8 @@
-import { defaultIngressClassAnnotation, serviceNameLabel, type Condition, type RuntimePaths, type RuntimeRunner } from '@roundsman/api';
+import { defaultIngressClassAnnotation, nodeNetworkAnnotations, serviceNameLabel, type Condition, type RuntimePaths, type RuntimeRunner } from '@roundsman/api';
 import { wholeSeconds } from '../../timestamps.ts';
 import { serviceNameOf } from '../manifests/services.ts';
 import type { Observation } from './observation.ts';
+import { missingClassOf } from './paths.ts';
 
 type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
@@ -39,7 +40,7 @@ function processesReady({ runners }: Observation): Draft {
   return ready.length === processes.length ? yes('WorkloadReady', 'RunnersReady', told) : no('WorkloadReady', 'RunnersNotReady', told);
 }
 
-function workloadReady({ runtime, problems, runners: known, workload }: Observation, runners: readonly RuntimeRunner[]): Draft {
+function workloadReady({ runtime, problems, runners: known, workload, nodes, settings }: Observation, runners: readonly RuntimeRunner[]): Draft {
   const type = 'WorkloadReady';
   const { kind } = runtime.spec;
   const heard = new Set(known.filter(({ status }) => status?.ready === true).map(({ metadata }) => metadata.name));
@@ -51,9 +52,15 @@ function workloadReady({ runtime, problems, runners: known, workload }: Observat
   const lacking = runners.filter((runner) => !runner.ready);
   if (lacking.length > 0) return no(type, 'RunnersNotReady', `${told}. ${some(lacking.map(({ node, pod, reason = '' }) => `${node !== '' ? `Node ${node}` : `Pod ${pod ?? '(not made)'}`}: ${reason}`))}`);
   const silent = ready.filter(({ runner }) => !heard.has(runner));
-  if (silent.length > 0) return no(type, 'RunnersSilent', `${told}, but not heard yet: ${some(silent.map(({ runner }) => runner))}. They report through NATS (ROUNDSMAN_CONTROLLERS_RUNNER_NATS_URL).`);
+  if (silent.length > 0) return no(type, 'RunnersSilent', `${told}, but not heard yet: ${some(silent.map(({ runner }) => runner))}. They report to NATS, which a firewall must let pods reach: ${natsOf(nodes, settings.runnerNatsUrl)}.`);
   if (problem !== undefined) return no(type, 'WorkloadNotChanged', `The ${kind} cannot be changed: ${problem}`);
   return yes(type, 'RunnersReady', `${told}.`);
+}
+
+/** The URL that pods are given and, in the small cluster, where the Service in it leads. */
+function natsOf(nodes: Observation['nodes'], url: string): string {
+  const endpoints = [...new Set(nodes.flatMap(({ metadata }) => metadata.annotations?.[nodeNetworkAnnotations.nats] ?? []))].sort();
+  return `${url} (ROUNDSMAN_CONTROLLERS_RUNNER_NATS_URL)${endpoints.length === 0 ? '' : `, behind it ${endpoints.join(', ')}`}`;
 }
 
 function servicesReady({ runtime, services, slices, problems }: Observation, runners: readonly RuntimeRunner[], paths: RuntimePaths): Draft {
@@ -87,9 +94,9 @@ function ingressReady({ ingress, ingressClasses, problems }: Observation, paths:
   const problem = problems.get('ingress');
   if (ingress === undefined) return no(type, 'IngressNotMade', problem === undefined ? 'The Ingress is not there yet.' : `The Ingress cannot be made: ${problem}`);
   if ((paths.ingress?.addresses.length ?? 0) > 0) return problem === undefined ? yes(type, 'IngressReady', 'The Ingress has an address.') : no(type, 'IngressNotChanged', `The Ingress cannot be changed: ${problem}`);
-  const named = ingress.spec.ingressClassName;
-  if (named !== undefined && !ingressClasses.some(({ metadata }) => metadata.name === named)) return no(type, 'NoIngressClass', `There is no IngressClass ${named} in this cluster.`);
-  if (named === undefined && !ingressClasses.some(({ metadata }) => metadata.annotations?.[defaultIngressClassAnnotation] === 'true')) {
+  const missing = missingClassOf(ingress, ingressClasses);
+  if (missing !== undefined) return no(type, 'NoIngressClass', `There is no IngressClass ${missing} in this cluster.`);
+  if (ingress.spec.ingressClassName === undefined && !ingressClasses.some(({ metadata }) => metadata.annotations?.[defaultIngressClassAnnotation] === 'true')) {
     return no(type, 'NoIngressClass', 'This cluster has no default IngressClass; name one in ROUNDSMAN_CONTROLLERS_RUNTIME_INGRESS_CLASS.');
   }
   return no(type, 'NoIngressAddress', 'The Ingress has no address: no ingress controller has taken it.');

@@ -26,6 +26,6 @@ export interface Observation {
   readonly problems: ReadonlyMap<Part, string>;
   /** Why what is seen may be old. */
   readonly stale: string | undefined;
-  readonly settings: Pick<Settings, 'runtimeWaitMs' | 'runtimeInterfacesAnnotation'>;
+  readonly settings: Pick<Settings, 'runtimeWaitMs' | 'runtimeInterfacesAnnotation' | 'runnerNatsUrl'>;
   readonly nowMs: number;
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { runtimeServicePorts, type Node, type RuntimePaths, type RuntimeService, type Service } from '@roundsman/api';
+import { runtimeServicePorts, type Ingress, type IngressClass, type Node, type RuntimePaths, type RuntimeService, type Service } from '@roundsman/api';
 import { ingressHostOf, ingressPath } from '../manifests/ingress.ts';
 import { serviceNameOf } from '../manifests/services.ts';
 import type { Observation } from './observation.ts';
@@ -8,8 +8,13 @@ const isBalancerAddress = ({ ip, hostname }: { ip?: string | undefined; hostname
 const balancerAddresses = (entries: readonly { ip?: string | undefined; hostname?: string | undefined }[] | undefined): { ip?: string; hostname?: string }[] =>
   (entries ?? []).filter(isBalancerAddress).map(({ ip, hostname }) => ((ip ?? '') !== '' ? { ip: ip as string } : { hostname: hostname as string }));
 
+/** The IngressClass that it names and that is not there: whoever served it does not any more, whatever address it still shows. */
+export function missingClassOf({ spec: { ingressClassName: name } }: Ingress, classes: readonly IngressClass[]): string | undefined {
+  return name === undefined || classes.some(({ metadata }) => metadata.name === name) ? undefined : name;
+}
+
 /** The ways to the runners, as far as they are there. */
-export function pathsOf({ runtime, services, ingress, nodes }: Observation): RuntimePaths {
+export function pathsOf({ runtime, services, ingress, ingressClasses, nodes }: Observation): RuntimePaths {
   const { families, workload = runtime.metadata.name } = runtime.spec;
   const found = families.flatMap((family): RuntimeService[] => {
     const service = services.find(({ metadata }) => metadata.name === serviceNameOf(workload, family));
@@ -18,7 +23,7 @@ export function pathsOf({ runtime, services, ingress, nodes }: Observation): Run
   return {
     services: found,
     ...(found.some(({ nodePort }) => nodePort !== undefined) ? { nodes: nodes.map(addressesOf).sort((a, b) => (a.name < b.name ? -1 : 1)) } : {}),
-    ...(ingress === undefined ? {} : { ingress: { name: ingress.metadata.name, host: ingressHostOf(runtime), path: ingressPath, tls: false, addresses: balancerAddresses(ingress.status?.loadBalancer?.ingress) } }),
+    ...(ingress === undefined ? {} : { ingress: { name: ingress.metadata.name, host: ingressHostOf(runtime), path: ingressPath, tls: false, addresses: missingClassOf(ingress, ingressClasses) === undefined ? balancerAddresses(ingress.status?.loadBalancer?.ingress) : [] } }),
   };
 }
 

@@ -42,6 +42,12 @@ describe('a runtime is ready', () => {
     }
   });
 
+  it('and says where a runner that is not heard cannot reach NATS, perhaps', () => {
+    const said = { ...nodes[0]!, metadata: { ...nodes[0]!.metadata, annotations: { 'roundsman.io/nats-endpoint': '192.0.2.7:4222' } } };
+    const { conditions: [workload] } = statusOf(daemon, { ...whole, nodes: [said, ...nodes.slice(1)], runners: heard.slice(0, 2) });
+    expect(workload?.message).toMatch(/not heard yet: p-c\.shop\. They report to NATS, which a firewall must let pods reach: tls:.* \(ROUNDSMAN_CONTROLLERS_RUNNER_NATS_URL\), behind it 192\.0\.2\.7:4222\.$/);
+  });
+
   it('or has been waited for long enough: it settles once, with the reasons of what is missing', () => {
     const late = { nowMs: startMs + settingsOf().runtimeWaitMs };
     const status = statusOf(daemon, { ...whole, pods: pods().slice(0, 2), noPods: 'pods "p" is forbidden: exceeded quota: small', ...late });
@@ -178,6 +184,10 @@ describe('the ways to a runtime', () => {
     expect(without({ ingress: ingressObject(name, 'nginx') })).toBe('False NoIngressClass');
     expect(without({ ingress: ingressObject(name, 'nginx'), ingressClasses: [{ metadata: { name: 'nginx' }, spec: {} } as never] })).toBe('False NoIngressAddress');
     expect(without({ ingress: undefined })).toBe('False IngressNotMade');
+    // The address of before leads nowhere any more, and is not tested.
+    const left = { ...balanced([{ ip: '10.8.0.1' }]), ingress: ingressObject(name, 'roundsman', [{ ip: '10.9.0.1' }]) };
+    expect(conditions(statusOf(wide, left))['IngressReady']).toBe('False NoIngressClass');
+    expect(statusOf(wide, left).paths.ingress?.addresses).toEqual([]);
   });
 
   it('keep nobody waiting for the default runtime, which most tasks reach by its runners alone', () => {
