@@ -72,10 +72,16 @@ describe('agentSpec', () => {
     [{ resources: { requests: { cpu: '5' } } }, 'resources.requests[cpu]', /^Invalid value: "5": no node has so much, the largest one has 4$/],
     [{ resources: { limits: { memory: '16Gi' } } }, 'resources.limits[memory]', /no node has so much, the largest one has 8Gi$/],
     [{ resources: { limits: { 'nvidia.com/gpu': 1 } } }, 'resources.limits[nvidia.com/gpu]', /the largest one has 0$/],
+    [{ resources: { limits: { memory: '4Mi' } } }, 'resources.limits[memory]', /^Invalid value: "4Mi": must be at least 6Mi, with less no container starts/],
     // Each by itself is there, on different nodes.
     [{ resources: { requests: { cpu: '3', memory: '6Gi' } } }, 'resources', /no node has all of this$/],
   ])('%j is refused', (agentSpec, field, message) => {
     expect(causes(() => create('AppHttpHealthy', http({ agentSpec }), {}, new SmallCluster()))).toEqual([{ field: `spec.agentSpec.${field}`, message: expect.stringMatching(message) }]);
+  });
+  it('tells of a limit of memory below what a runner needs', () => {
+    const warnings = (memory: string): string[] => create('AppHttpHealthy', http({ agentSpec: { resources: { limits: { memory } } } }), {}, new SmallCluster()).warnings;
+    expect(warnings('40Mi')).toEqual([expect.stringMatching(/^spec\.agentSpec\.resources\.limits\[memory\]: 40Mi is little: .* 96Mi.* \(OOMKilled\)$/)]);
+    expect(warnings('96Mi')).toEqual([]);
   });
   it('finds no room on nodes that run no containers', () => {
     const world = new SmallCluster();
@@ -134,9 +140,16 @@ it('any JSON in agentSpec is admitted or refused with an ApiError', () => {
 describe('what a cluster has', () => {
   const cluster = (options?: ConstructorParameters<typeof SmallCluster>[0]): SmallCluster => new SmallCluster(options);
   it('is tested in every way, and in nothing else than was asked for', () => {
-    expect(create('NetReach', { target: all }, {}, cluster()).warnings).toEqual([]);
+    expect(create('NetReach', { target: { ...all, multusInterface: false } }, {}, cluster()).warnings).toEqual([]);
     // Nothing is known: the task's conditions tell.
     expect(create('NetReach', { agentSpec: {}, target: { ...all, ipv6: true } }).warnings).toEqual([]);
+  });
+  it('tells of interfaces that its pods do not have', () => {
+    const world = cluster();
+    expect(create('NetReach', { target: all }, {}, world).warnings).toEqual([expect.stringMatching(/^spec\.target\.multusInterface: pods of this cluster have no interface besides their own \(there is no Multus\)/)]);
+    const interfaces = [{ name: 'net1', family: 'v4', address: '10.9.0.1' }];
+    world.runtime('default', { kind: 'DaemonSet', families: ['v4'] }, { desired: 1, ready: 1, runners: [{ runner: 'r1', node: 'n1', ready: true, interfaces }], paths: { services: [] }, conditions: [] });
+    expect(create('NetReach', { target: all }, {}, world).warnings).toEqual([]);
   });
   it('takes nothing that needs workloads where runners are processes', () => {
     const fields = ['clusterIP', 'nodePort', 'loadBalancer', 'ingress', 'multusInterface'].map((member) => `spec.target.${member}`);

@@ -34,7 +34,22 @@ export function agentSpecRules(task: KubeObject, context: AdmissionContext, { ca
     ...resourceCauses(resources, `${field}.resources`),
     ...((resources.claims ?? []).length > 0 ? [forbiddenField(`${field}.resources.claims`, 'the pods of a runtime have no resource claims')] : []),
     ...roomCauses(resources, context),
+    ...memoryCauses(resources),
   );
+  const { memory } = resources.limits ?? {};
+  if (memory !== undefined && compareQuantities(memory, leastMemory) >= 0 && compareQuantities(memory, enoughMemory) < 0) {
+    warnings.push(`${field}.resources.limits[memory]: ${memory} is little: a runner that measures needs about ${enoughMemory}, and more with high rates; one that needs more than it may use is ended in the middle of its rounds (OOMKilled)`);
+  }
+}
+
+/** No container starts with less: Docker refuses it, and elsewhere not even its first process has room. */
+const leastMemory = '6Mi';
+/** An idle runner has 31 MiB of its own, and each round a heap for the thread that measures. */
+const enoughMemory = '96Mi';
+
+function memoryCauses({ limits: { memory } = {} }: ResourceRequirements): Cause[] {
+  if (memory === undefined || memory.startsWith('-') || compareQuantities(memory, leastMemory) >= 0) return [];
+  return [invalidValue(`${field}.resources.limits[memory]`, memory, `must be at least ${leastMemory}, with less no container starts; a runner that measures needs about ${enoughMemory}`)];
 }
 
 const isReserved = (name: string): boolean => /^(ROUNDSMAN|POD)_/.test(name) || name === 'TMPDIR';

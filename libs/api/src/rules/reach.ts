@@ -2,7 +2,7 @@ import type { AdmissionContext } from '../kind.ts';
 import type { Service } from '../kinds/service/schema.ts';
 import type { NetReachSpec } from '../kinds/spec.ts';
 import { forbiddenField, type Findings } from './causes.ts';
-import { familiesOfRanges, familyNames, isOfFamily, knownCapabilities, knownFamilies, storedNetwork, storedNodes, type Family } from './cluster.ts';
+import { familiesOfRanges, familyNames, isOfFamily, knownCapabilities, knownFamilies, storedNetwork, storedNodes, storedRuntime, type Family } from './cluster.ts';
 import { notTested } from './unsupported.ts';
 
 const layers = ['endpoint', 'multusInterface', 'clusterIP', 'nodePort', 'loadBalancer', 'ingress'] as const;
@@ -24,9 +24,17 @@ export function reachRules(target: NetReachSpec['target'], context: AdmissionCon
     causes.push(forbiddenField(`spec.target.${members[family]}`, `this cluster has no ${familyNames[family]} addresses, only ${families.map((one) => familyNames[one]).join(' and ')}: set it to false`));
   }
   if (target.loadBalancer) balancerRule(asked.filter((family) => families?.includes(family) !== false), context, found);
+  if (target.multusInterface) interfaceRule(context, found);
   if (target.ingress && storedNodes(context).length > 0 && context.list('ingressclasses.networking.k8s.io').length === 0) {
     notTested('spec.target.ingress', 'there is no IngressClass: nothing in this cluster serves Ingresses', context, found);
   }
+}
+
+/** Pods of the small cluster have one interface, unless somebody gave those of the default runtime others. */
+function interfaceRule(context: AdmissionContext, { warnings }: Findings): void {
+  const further = storedRuntime(context)?.status?.runners.some(({ interfaces = [] }) => interfaces.length > 0) === true;
+  if (storedNodes(context).length === 0 || further) return;
+  warnings.push('spec.target.multusInterface: pods of this cluster have no interface besides their own (there is no Multus): while that is so rounds list it as not tested, and are incomplete');
 }
 
 /** Addresses of load balancers come from the pool of the small cluster, or from somebody who has given some already. */
