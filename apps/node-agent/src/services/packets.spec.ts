@@ -73,8 +73,11 @@ whenPackets(describe)('packets to Services', () => {
       expect(Object.keys(counts).sort()).toEqual(['p1', 'p2', 'p3']);
       // 80 each: six standard deviations are 44.
       for (const count of Object.values(counts)) expect(Math.abs(count - 80)).toBeLessThan(44);
-      // What it has no port for does not go and look for it elsewhere.
+      // What it has no port for, and an address that no Service has, does not go and look for it elsewhere.
       for (const [client, protocol] of [[pod, 'tcp'], [pod, 'udp'], [lab.onNode, 'tcp']] as const) expect(await client.ask(protocol, '10.96.0.1', 81)).toEqual([refused]);
+      for (const address of ['10.96.200.200', 'fd00:96::c8c8']) {
+        for (const [client, protocol] of [[pod, 'tcp'], [pod, 'udp'], [lab.onNode, 'tcp']] as const) expect(await client.ask(protocol, address, 80)).toEqual([refused]);
+      }
       const udp = tally(await pod.ask('udp', '10.96.0.1', 80, 60));
       expect(Object.keys(udp).sort()).toEqual(['p1', 'p2', 'p3']);
     });

@@ -6,7 +6,7 @@ import type { Chain, Collection } from './ruleset.ts';
  * zones: a UDP flow whose endpoint is gone is looked up in a conntrack zone of its own, where it is a new one;
  * guard: refuses or drops before anything is translated, so it does not depend on routes;
  * nat: one look-up per packet that opens a connection decides;
- * unserved: refuses what goes to a port that a ClusterIP does not have, lest it look for it outside of the cluster;
+ * unserved: refuses what goes to a port that a ClusterIP does not have, or to an address of the Services' ranges that no Service has, lest it look for it outside of the cluster;
  * stale: finds the UDP flows that still lead to an endpoint that is gone.
  */
 export function frameChains(): [string, Chain][] {
@@ -20,7 +20,7 @@ export function frameChains(): [string, Chain][] {
     ['guard', { rules: [...dialects.map(({ ip, suffix }) => `${ip} daddr . meta l4proto . th dport vmap @guarded${suffix}`), ...dialects.map((dialect) => `${toNode(dialect)} meta l4proto . th dport vmap @guarded-node-ports${dialect.suffix}`)] }],
     ['guard-prerouting', { hook: guard('prerouting'), rules: ['ct state new jump guard'] }],
     ['guard-output', { hook: guard('output'), rules: ['ct state new jump guard'] }],
-    ['unserved', { rules: dialects.map(({ ip, suffix }) => `${ip} daddr @cluster-ips${suffix} goto refuse`) }],
+    ['unserved', { rules: dialects.flatMap(({ ip, suffix }) => ['cluster-ips', 'cluster-ip-ranges'].map((set) => `${ip} daddr @${set}${suffix} goto refuse`)) }],
     // Where it has not been translated.
     ['unserved-forward', { hook: hooks('filter', '-1')('forward'), rules: ['ct state new jump unserved'] }],
     ['unserved-output', { hook: hooks('filter', '-90')('output'), rules: ['ct state new jump unserved'] }],
@@ -100,6 +100,7 @@ export function frameCollections(elements: (name: string) => Elements): [string,
       fixed('set', `pods${suffix}`, `type ${type} ; flags interval ;`),
       fixed('set', `local-pods${suffix}`, `type ${type} ; flags interval ;`),
       fixed('set', `cluster-ips${suffix}`, `type ${type} ;`),
+      fixed('set', `cluster-ip-ranges${suffix}`, `type ${type} ; flags interval ;`),
       fixed('set', `service-ranges${suffix}`, `type ${type} ; flags interval ;`),
       fixed('set', `hairpins${suffix}`, `type ${type} . ${type} ;`),
       fixed('set', `udp-flows${suffix}`, `type ${type} . ${type} . inet_service ;`),

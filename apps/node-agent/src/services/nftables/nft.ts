@@ -39,7 +39,7 @@ export function nft(namespace: NetworkNamespace, args: readonly string[], script
 function problemOf(program: string, said: string): NftProblem {
   if (said === 'ENOENT' || /failed to execute nft/.test(said)) return new NftProblem('missing', `${said.includes('nft') ? 'nft' : program} is not installed (Debian, Ubuntu: apt-get install ${program === 'nsenter' ? 'util-linux ' : ''}nftables)`);
   const short = said.length > 2_000 ? `${said.slice(0, 2_000)} …` : said;
-  if (/^nsenter: cannot open/.test(said) && /No such file/.test(said)) return new NftProblem('gone', `the network namespace is gone: ${short.split('\n')[0]}`);
+  if (said.startsWith('nsenter: cannot open') && said.includes('No such file')) return new NftProblem('gone', `the network namespace is gone: ${short.split('\n')[0]}`);
   if (/Operation not permitted|Permission denied/.test(said)) return new NftProblem('forbidden', `nft is not allowed to change rules here: ${short.split('\n')[0]}`);
   return new NftProblem('refused', short);
 }

@@ -10,6 +10,7 @@ export function rulesetOf(table: ForwardingTable, hostPorts: readonly PublishedP
   const rendering = new Rendering();
   for (const cidr of table.podCidrs) rendering.put(`pods${of(cidr).suffix}`, cidr);
   for (const cidr of table.localPodCidrs) rendering.put(`local-pods${of(cidr).suffix}`, cidr);
+  for (const cidr of table.clusterIpCidrs) rendering.put(`cluster-ip-ranges${of(cidr).suffix}`, cidr);
   for (const cidr of [...table.clusterIpCidrs, ...table.loadBalancerCidrs]) rendering.put(`service-ranges${of(cidr).suffix}`, cidr);
   for (const port of table.ports) rendering.port(port);
   for (const hostPort of hostPorts) rendering.hostPort(hostPort);
