@@ -100,6 +100,13 @@ export type Starvation = z.infer<typeof starvationSchema>;
 /** How a runner's round ended. `missing` is never sent: the reporter writes it for a runner that stayed silent. */
 export const runnerStates = ['ok', 'failed', 'canceled', 'error', 'missing'] as const;
 
+/**
+ * What broke a round off on one runner: `ended` the runner itself ended (its echo target with it), `deadline` its time was over, `fault` its measuring thread
+ * went wrong. What was not sent then, or got no answer, says nothing about the targets.
+ */
+export const cutCauses = ['ended', 'deadline', 'fault'] as const;
+export type CutCause = (typeof cutCauses)[number];
+
 /** One part of what a runner measured. Large rounds come in several parts; only the last carries `outcome`. */
 export const roundResultSchema = z.object({
   runner: z.string(),
@@ -119,6 +126,8 @@ export const roundResultSchema = z.object({
       state: z.enum(['ok', 'failed', 'canceled', 'error']),
       /** In words; absent when ok. */
       reason: z.string().optional(),
+      /** Absent when it was carried to its end, or canceled. */
+      cut: z.enum(cutCauses).optional(),
       startedAt: z.iso.datetime(),
       endedAt: z.iso.datetime(),
       targetCount: z.number().int().nonnegative(),

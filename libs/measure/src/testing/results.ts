@@ -13,6 +13,10 @@ export interface ResultOptions {
   latenciesUs?: number[];
   sendLagsUs?: number[];
   failed?: number;
+  /** How long a failed request took. */
+  failedAfterMs?: number;
+  /** Requests that were under way when the round was broken off. */
+  canceled?: number;
   error?: ProbeErrorCode;
   unsent?: number;
   statusCodes?: Record<string, number>;
@@ -23,13 +27,13 @@ export interface ResultOptions {
 
 /** A consistent target result for tests: judged by the same rules as a measured one. */
 export function resultOf(target: string, options: ResultOptions): TargetResult {
-  const { latenciesUs = [], failed = 0, unsent = 0, error = 'timeout', expect = { successRate: 1 } } = options;
+  const { latenciesUs = [], failed = 0, unsent = 0, canceled = 0, error = 'timeout', expect = { successRate: 1 } } = options;
   const latency = new DistributionCollector();
   for (const us of latenciesUs) latency.add(us);
   const sendLag = new DistributionCollector();
   for (const us of options.sendLagsUs ?? []) sendLag.add(us);
   const succeeded = latenciesUs.length;
-  const planned = succeeded + failed + unsent;
+  const planned = succeeded + failed + canceled + unsent;
   const data = latency.toData();
   const { ok, reason } = judge({ planned, unsent, succeeded, latency: data }, expect);
   const at = '2026-01-02T03:04:05.000Z';
@@ -44,18 +48,18 @@ export function resultOf(target: string, options: ResultOptions): TargetResult {
     startedAt: at,
     endedAt: at,
     planned,
-    sent: succeeded + failed,
+    sent: succeeded + failed + canceled,
     unsent,
     succeeded,
-    failed,
+    failed: failed + canceled,
     bytes: 0,
     latency: data,
     sendLag: sendLag.toData(),
     phases: {},
-    errors: failed > 0 ? { [error]: failed } : {},
+    errors: { ...(failed > 0 ? { [error]: failed } : {}), ...(canceled > 0 ? { canceled } : {}) },
     statusCodes: options.statusCodes ?? (succeeded > 0 ? { '200': succeeded } : {}),
     replyCodes: options.replyCodes ?? {},
-    failures: failed > 0 ? [{ at, code: error, message: options.message ?? error, latencyUs: 0 }] : [],
+    failures: failed > 0 ? [{ at, code: error, message: options.message ?? error, latencyUs: (options.failedAfterMs ?? 0) * 1000 }] : [],
     ok,
     ...(reason === undefined ? {} : { reason }),
   });

@@ -9,7 +9,12 @@ export interface Cause {
   code?: FindingCode;
   /** Continues a sentence: "…: connections are refused". */
   text: string;
+  /** Something answers, only not what is wanted. */
+  answers?: true;
 }
+
+/** How a sentence says that one, or several, fail for this cause: who answers wrongly must not be called silent. */
+export const failing = (cause: Cause | undefined, many = false): string => `${many ? 'do' : 'does'} not answer${cause?.answers === true ? ' as expected' : ''}`;
 
 const byError: Record<ProbeErrorCode, Cause> = {
   timeout: { text: 'requests get no answer in time' },
@@ -18,11 +23,11 @@ const byError: Record<ProbeErrorCode, Cause> = {
   reset: { text: 'connections are reset' },
   unreachable: { text: 'there is no route to the address' },
   unresolved: { code: 'name-unresolved', text: 'the name cannot be resolved' },
-  tls: { code: 'tls-failed', text: 'the TLS handshake fails' },
-  protocol: { text: 'what answers does not speak the protocol' },
-  status: { code: 'wrong-status', text: 'the HTTP status is not the expected one' },
-  rcode: { code: 'wrong-rcode', text: 'the DNS reply code is not the expected one' },
-  answer: { code: 'wrong-answer', text: 'the DNS answers lack what is expected' },
+  tls: { code: 'tls-failed', text: 'the TLS handshake fails', answers: true },
+  protocol: { text: 'what answers does not speak the protocol', answers: true },
+  status: { code: 'wrong-status', text: 'the HTTP status is not the expected one', answers: true },
+  rcode: { code: 'wrong-rcode', text: 'the DNS reply code is not the expected one', answers: true },
+  answer: { code: 'wrong-answer', text: 'the DNS answers lack what is expected', answers: true },
   forbidden: { code: 'target-forbidden', text: 'the target policy forbids the address' },
   closed: { text: 'the server closes connections without an answer' },
   local: { text: 'the prober itself could not send: its own system refused' },

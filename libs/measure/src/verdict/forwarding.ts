@@ -1,7 +1,7 @@
 import type { FindingCode } from '@roundsman/api';
 import { compareNames } from '../names.ts';
 import { forwardingLayers, type Below, type ForwardingLayer } from './below.ts';
-import { causeOf, impairment, topStatus } from './cause.ts';
+import { causeOf, failing, impairment, topStatus } from './cause.ts';
 import { draftOf, type Draft, type Words } from './draft.ts';
 import { limited } from './mesh.ts';
 import { bySource, combine, deadAmong, type Health, type Observation } from './observation.ts';
@@ -29,7 +29,7 @@ export function judgeAddress(layer: Exclude<ForwardingLayer, 'nodePort'>, observ
   for (const [target, seen] of dead) {
     const code = codeOf(layer, seen);
     const subject = `target ${target.replace(`/${family ?? ''}`, '')}`;
-    add({ code, severity: 'critical', subject, seen, say: ({ over, why }) => `Of the addresses of ${forwardingLayers[layer]}, ${target.slice(target.lastIndexOf('/') + 1)} does not answer from any node${over}, others do${why}.` });
+    add({ code, severity: 'critical', subject, seen, say: ({ over, why, cause }) => `Of the addresses of ${forwardingLayers[layer]}, ${target.slice(target.lastIndexOf('/') + 1)} ${failing(cause)} from any node${over}, others do${why}.` });
   }
   if (down.length > 0 && down.length === nodes.length) {
     const seen = down.flatMap(({ all }) => all);
@@ -69,7 +69,7 @@ function judgeForwarders(down: readonly NodeSeen[], below: Below, add: Add): voi
     const although = below.although([node]).replace('every endpoint answers', 'the endpoints answer');
     below.forwarders.set(node, add({
       code: 'service-forwarding', severity: 'critical', subject: `node ${node}`, seen: all,
-      say: ({ over, why, at }) => `On node ${node} the service forwarding (kube-proxy or its like) is broken${over}: the Service at ${at} does not answer there${although}, and from other nodes it does${why}.`,
+      say: ({ over, why, at, cause }) => `On node ${node} the service forwarding (kube-proxy or its like) is broken${over}: the Service at ${at} ${failing(cause)} there${although}, and from other nodes it does${why}.`,
     }));
   }
 }
@@ -81,7 +81,10 @@ function judgeWays(layer: ForwardingLayer, down: NodeSeen[], below: Below, add: 
     const although = below.although([node]);
     add({
       code: code === wholeCodes[layer] ? 'path-broken' : code, severity: 'critical', subject: `path ${node} -> ${layer}`, seen: all,
-      say: ({ over, why, at }) => `From node ${node} ${forwardingLayers[layer]} (${at}) is not reached${over}${although}; from other nodes it is${why}. Look at the route to it and at the service forwarding on that node.`,
+      say: ({ over, why, at, cause }) =>
+        cause?.answers === true
+          ? `${capital(forwardingLayers[layer])} (${at}) ${failing(cause)} from node ${node}${over}${although}; from other nodes it does${why}.`
+          : `From node ${node} ${forwardingLayers[layer]} (${at}) is not reached${over}${although}; from other nodes it is${why}. Look at the route to it and at the service forwarding on that node.`,
     });
   }
 }
@@ -132,7 +135,7 @@ export function wholeOf(layer: ForwardingLayer, seen: readonly Observation[], be
   const although = below.although(nodes);
   const sentence = (subject: string, hint: (words: Words) => string): Pick<Draft, 'code' | 'say'> => ({
     code,
-    say: (words) => `${subject} (${words.at}) ${layer === 'nodePort' ? 'do' : 'does'} not answer ${from}${words.over}${although}${words.why}.${hint(words)}`,
+    say: (words) => `${subject} (${words.at}) ${failing(words.cause, layer === 'nodePort')} ${from}${words.over}${although}${words.why}.${hint(words)}`,
   });
   if (code === 'name-unresolved') return { code, say: ({ over, why, at }) => `The host name of ${forwardingLayers[layer]} (${at}) leads nowhere ${from}${over}${why}.` };
   if (telling.has(code)) return sentence(capital(forwardingLayers[layer]), () => '');

@@ -1,7 +1,7 @@
 import type { RoundFinding } from '@roundsman/api';
 import { compareNames } from '../names.ts';
-import { impairment } from './cause.ts';
-import { draftOf, type Draft, type Family } from './draft.ts';
+import { failing, impairment } from './cause.ts';
+import { draftOf, type Draft, type Family, type Words } from './draft.ts';
 import { combine, deadAmong, type Health, type Observation } from './observation.ts';
 
 /** What the mesh of one family says, and which nodes and paths it says it about: other layers need not say it again. */
@@ -79,7 +79,10 @@ export function judgeMesh(observations: readonly Observation[], on: string): Mes
     const inside = self?.health === 'good' ? ' It answers on the node itself, so the way to it is broken.' : self?.health === 'down' ? ' It does not answer on the node itself either, so the echo target is broken.' : '';
     verdict.badDestinations.set(node, add({
       code: 'node-unreachable', severity: 'critical', subject: `node ${node}`, seen: [...grid.column(node).flatMap((c) => c.all), ...(self?.all ?? [])],
-      say: ({ over, why }) => `Node ${node} is unreachable${on}${over} or its echo target does not answer: every node fails to reach it${why}.${inside}`,
+      say: ({ over, why, cause }) =>
+        cause?.answers === true
+          ? `The echo target of node ${node} ${failing(cause)}${on}${over}, whichever node asks${why}.`
+          : `Node ${node} is unreachable${on}${over} or its echo target does not answer: every node fails to reach it${why}.${inside}`,
     }));
   }
   for (const node of rows) {
@@ -94,8 +97,8 @@ export function judgeMesh(observations: readonly Observation[], on: string): Mes
 
   const open = grid.cells.filter((c) => c.health !== 'good' && (c.from === c.to ? !verdict.badDestinations.has(c.to) : !verdict.badSources.has(c.from) && !verdict.badDestinations.has(c.to)));
   for (const cell of limited(open.filter((c) => c.health === 'down'), 'path-broken', 'critical', add)) {
-    const what = ({ over }: { over: string }): string =>
-      cell.from === cell.to ? `Node ${cell.to} does not reach its own echo target${on}${over}` : `The path from ${cell.from} to ${cell.to} is broken${on}${over}, while other paths work`;
+    const what = ({ over, cause }: Words): string =>
+      cell.from === cell.to ? cause?.answers === true ? `On node ${cell.to} its own echo target ${failing(cause)}${on}${over}` : `Node ${cell.to} does not reach its own echo target${on}${over}` : `The path from ${cell.from} to ${cell.to} is broken${on}${over}, while other paths work`;
     add({ code: 'path-broken', severity: 'critical', subject: `path ${cell.from} -> ${cell.to}`, say: (words) => `${what(words)}${words.why}.`, seen: cell.all });
   }
   judgeImpaired(grid, open.filter((c) => c.health === 'impaired'), on, add);

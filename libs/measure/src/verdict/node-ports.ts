@@ -1,6 +1,6 @@
 import { compareNames } from '../names.ts';
 import type { Below } from './below.ts';
-import { impairment } from './cause.ts';
+import { failing, impairment } from './cause.ts';
 import { draftOf, type Draft } from './draft.ts';
 import { wholeOf } from './forwarding.ts';
 import { limited } from './mesh.ts';
@@ -51,7 +51,10 @@ export function judgeNodePorts(observations: readonly Observation[], below: Belo
     const inside = self?.health === 'good' ? 'It works on the node itself: look at the firewall and the way to its address.' : 'The forwarding of node ports there (kube-proxy or its like) is broken, or a firewall drops them.';
     add({
       code: 'node-port-forwarding', severity: 'critical', subject: `node ${node}`, seen,
-      say: ({ over, why, at }) => `The node port of node ${node} (${at}) answers no node${over}${although}, and those of other nodes do${why}. ${inside}`,
+      say: ({ over, why, at, cause }) =>
+        cause?.answers === true
+          ? `The node port of node ${node} (${at}) ${failing(cause)} from any node${over}${although}, and those of other nodes do${why}.`
+          : `The node port of node ${node} (${at}) answers no node${over}${although}, and those of other nodes do${why}. ${inside}`,
     });
   }
   for (const node of nodes) {

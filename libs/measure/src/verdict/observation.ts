@@ -1,4 +1,4 @@
-import type { Starvation, TargetResult } from '@roundsman/api';
+import type { CutCause, Starvation, TargetResult } from '@roundsman/api';
 import { DistributionCollector } from '../distribution.ts';
 
 /** How one expected runner's round ended, with what it measured; `missing` runners have no targets. */
@@ -8,6 +8,8 @@ export interface RunnerOutcome {
   state: 'ok' | 'failed' | 'canceled' | 'error' | 'missing';
   /** In words; why it is missing or could not run. */
   reason?: string;
+  /** What broke the round off on it. */
+  cut?: CutCause;
   starvation?: Starvation;
   targets: readonly TargetResult[];
 }

@@ -1,5 +1,5 @@
 import type { RoundFinding } from '@roundsman/api';
-import { causeOf, impairment } from './cause.ts';
+import { causeOf, failing, impairment } from './cause.ts';
 import { bySource, combine, evidenceOf, type Observation } from './observation.ts';
 
 /** Targets that are no node of the mesh: URLs, DNS servers. `observations` are of one target, from all nodes; `badSources` are nodes whose probes fail because of themselves. */
@@ -17,9 +17,10 @@ export function judgeTarget(target: string, observations: readonly Observation[]
     return [{ code: cause?.code ?? 'target-down', severity: 'critical', subject: `target ${target}`, layer, message: `${name} fails from every node that tried${tail}.`, evidence: evidenceOf(down) }];
   }
   for (const [node, all] of bySource(down)) {
-    const cause = causeOf(all)?.text;
-    const tail = cause === undefined ? '' : `; ${cause}`;
-    findings.push({ code: 'path-broken', severity: 'critical', subject: `path ${node} -> ${target}`, layer, message: `Node ${node} cannot reach ${name}, other nodes can${tail}.`, evidence: evidenceOf(all) });
+    const cause = causeOf(all);
+    const tail = cause === undefined ? '' : `; ${cause.text}`;
+    const said = cause?.answers === true ? `${name} ${failing(cause)} from node ${node}, from other nodes it does` : `Node ${node} cannot reach ${name}, other nodes can`;
+    findings.push({ code: 'path-broken', severity: 'critical', subject: `path ${node} -> ${target}`, layer, message: `${said}${tail}.`, evidence: evidenceOf(all) });
   }
   const impaired = witnesses.filter((o) => o.health === 'impaired');
   if (impaired.length === 0) return findings;

@@ -1,5 +1,6 @@
 import type { RoundFinding, TargetResult, Verdict, VerdictState } from '@roundsman/api';
 import { compareNames } from '../names.ts';
+import { withoutCut } from './cut.ts';
 import { exhaustionOf } from './exhaustion.ts';
 import { evidenceOf, observe, type Observation, type RunnerOutcome } from './observation.ts';
 import { judgeReachability } from './reachability.ts';
@@ -8,31 +9,43 @@ import { holdsWhenStarved } from './starved.ts';
 /**
  * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
  * `missing`. Latencies and timeouts of starved probers, and failures that are a prober's own, are not used to accuse
- * anybody; a refusal or a wrong answer that a starved prober was given counts. Neither makes a round healthy, nor does one of whose task
- * a part could not be tested (`notTested`, in words: `spec.target.ipv6: why`).
+ * anybody; a refusal, a wrong answer, or silence for much longer than it stood still, which a starved prober met counts. Nor is what a runner's end left open
+ * (`withoutCut`). None of that makes a round healthy, nor does one of whose task a part could not be tested (`notTested`, in words:
+ * `spec.target.ipv6: why`). `canceled`: the round was, which is the first thing to say of it.
  */
-export function verdictOf(runners: readonly RunnerOutcome[], notTested: readonly string[] = []): Verdict {
+export function verdictOf(outcomes: readonly RunnerOutcome[], notTested: readonly string[] = [], canceled = outcomes.some(({ state }) => state === 'canceled')): Verdict {
+  const runners = withoutCut(outcomes);
   const observations = runners
     .filter((r) => r.state !== 'canceled')
     .flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result)));
-  const findings = [...judgeReachability(observations, silentNodes(runners)), ...judgeRunners(runners), ...judgeParts(notTested)];
+  const findings = [...judgeReachability(observations, silentNodes(runners)), ...judgeRunners(runners), ...judgeParts(notTested), ...(canceled ? [cancellation(runners)] : [])];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
-  findings.sort((a, b) => rank[a.severity] - rank[b.severity] || Number(untrusted.has(a.code)) - Number(untrusted.has(b.code)));
-  return { state: stateOf(findings), summary: summaryOf(findings, observations, runners), findings };
+  findings.sort((a, b) => rankOf(a) - rankOf(b));
+  return { state: stateOf(findings), summary: summaryOf(findings, observations, runners, canceled), findings };
 }
 
 /** The two ways in which a prober spoils what it measured. */
 const isTrusted = (runner: RunnerOutcome, result: TargetResult): boolean =>
-  exhaustionOf(result) === undefined && (runner.starvation?.suspect !== true || holdsWhenStarved(result));
+  exhaustionOf(result) === undefined && (runner.starvation?.suspect !== true || holdsWhenStarved(result, runner.starvation));
 
 function silentNodes(runners: readonly RunnerOutcome[]): Set<string> {
   const heard = new Set(runners.filter((r) => r.state !== 'missing').map((r) => r.node));
   return new Set(runners.map((r) => r.node).filter((node) => !heard.has(node)));
 }
 
-const rank: Record<RoundFinding['severity'], number> = { critical: 0, warning: 1, info: 2 };
+/** The worst first; what cut the round short before what was found in the rest of it, trouble of the measuring itself after what it found. */
+function rankOf({ code, severity }: RoundFinding): number {
+  if (code === 'round-canceled') return 1;
+  if (code === 'runner-ended') return 2;
+  return severity === 'critical' ? 0 : severity === 'info' ? 5 : untrusted.has(code) ? 4 : 3;
+}
+
+function cancellation(runners: readonly RunnerOutcome[]): RoundFinding {
+  const told = runners.filter(({ state, reason }) => state === 'canceled' && reason !== undefined);
+  return { code: 'round-canceled', severity: 'info', subject: 'round', message: `The round was canceled before its end${told.length === 0 ? '' : `: ${reasonsOf(told)}`}.`, evidence: [] };
+}
 
 function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
   const findings: RoundFinding[] = [];
@@ -40,15 +53,17 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: `The round measured nothing: none of its ${runners.length} runners reported: ${reasonsOf(runners)}.`, evidence: [] });
   }
   const sorted = runners.toSorted((a, b) => compareNames(a.runner, b.runner));
-  const unnamed = sorted.filter((r) => r.state === 'missing').slice(maxMissing);
+  const ended = sorted.filter(({ cut }) => cut === 'ended');
+  const missing = sorted.filter((r) => r.state === 'missing' && r.cut !== 'ended');
+  const unnamed = new Set([...missing.slice(maxNamed), ...ended.slice(maxNamed)]);
   for (const r of sorted) {
-    if (unnamed.includes(r)) continue;
+    if (unnamed.has(r)) continue;
     const who = `runner ${r.runner}`;
     const where = r.node === '' ? r.runner : `${r.runner} on node ${r.node}`;
     const why = r.reason === undefined ? '' : `: ${r.reason}`;
-    if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
-    if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not run the round${why}.`, evidence: [] });
-    if (r.state === 'canceled') findings.push({ code: 'round-canceled', severity: 'info', subject: who, message: `Runner ${where} was canceled${why}.`, evidence: [] });
+    if (r.cut === 'ended') findings.push({ code: 'runner-ended', severity: 'warning', subject: who, message: `Runner ${where} ended during the round, what was sent to it meanwhile is left out${why}.`, evidence: [] });
+    else if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
+    else if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not ${r.targets.length > 0 ? 'finish' : 'run'} the round${why}.`, evidence: [] });
     if (r.starvation?.suspect === true) {
       const doubtful = r.targets.filter((t) => !isTrusted(r, t)).length;
       const saw = doubtful === 0 ? '' : ` (${doubtful} of its ${r.targets.length} targets seemed bad, which is left out)`;
@@ -60,7 +75,11 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
       findings.push({ code: 'prober-exhausted', severity: 'warning', subject: who, message: `Runner ${where} reached its own limits, what it measured at ${exhausted.length} of its ${r.targets.length} targets cannot be trusted; ${first!.target}: ${exhaustionOf(first!)}.`, evidence: evidenceOf(exhausted.map((t) => observe(r.node, t))) });
     }
   }
-  if (unnamed.length > 0) findings.push({ code: 'runner-missing', severity: 'warning', subject: `${unnamed.length} more runners`, message: `${unnamed.length} more runners did not report: ${reasonsOf(unnamed)}.`, evidence: [] });
+  const rest = (code: 'runner-missing' | 'runner-ended', all: readonly RunnerOutcome[], did: string): void => {
+    if (all.length > 0) findings.push({ code, severity: 'warning', subject: `${all.length} more runners`, message: `${all.length} more runners ${did}: ${reasonsOf(all)}.`, evidence: [] });
+  };
+  rest('runner-missing', missing.slice(maxNamed), 'did not report');
+  rest('runner-ended', ended.slice(maxNamed), 'ended during the round');
   return findings;
 }
 
@@ -72,8 +91,8 @@ function reasonsOf(runners: readonly RunnerOutcome[]): string {
 }
 const maxReasons = 3;
 const maxReasonLength = 300;
-/** Missing runners named one by one; beyond, one finding counts the rest. */
-const maxMissing = 20;
+/** Runners named one by one that are missing, or that ended; beyond, one finding counts the rest. */
+const maxNamed = 20;
 
 /** What the task asked for and nobody could measure. */
 function judgeParts(notTested: readonly string[]): RoundFinding[] {
@@ -82,7 +101,7 @@ function judgeParts(notTested: readonly string[]): RoundFinding[] {
 
 /** The measuring itself had trouble: that says nothing about what was measured. */
 const untrusted = new Set<RoundFinding['code']>(['prober-starved', 'prober-exhausted']);
-const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-error', 'round-canceled', 'no-targets', 'not-tested']);
+const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-ended', 'runner-error', 'round-canceled', 'no-targets', 'not-tested']);
 
 function stateOf(findings: readonly RoundFinding[]): VerdictState {
   if (findings.some((f) => f.severity === 'critical')) return 'broken';
@@ -91,12 +110,15 @@ function stateOf(findings: readonly RoundFinding[]): VerdictState {
   return findings.length > 0 ? 'suspect' : 'healthy';
 }
 
-function summaryOf(findings: readonly RoundFinding[], observations: readonly Observation[], runners: readonly RunnerOutcome[]): string {
+function summaryOf(findings: readonly RoundFinding[], observations: readonly Observation[], runners: readonly RunnerOutcome[], canceled: boolean): string {
   const first = findings[0];
   if (first === undefined) {
     const targets = new Set(observations.map((o) => o.result.target)).size;
     const what = targets === 1 ? 'The target is' : `All ${targets} targets are`;
     return `${what} good from ${runners.length === 1 ? 'the one runner' : `all ${runners.length} runners`}.`;
   }
-  return findings.length === 1 ? first.message : `${first.message} (and ${findings.length - 1} more)`;
+  const more = findings.length - 1;
+  // That it was canceled is said already, where it is not the first finding.
+  if (canceled && first.code !== 'round-canceled') return `The round was canceled before its end; until then: ${first.message}${more > 1 ? ` (and ${more - 1} more)` : ''}`;
+  return more === 0 ? first.message : `${first.message} (and ${more} more)`;
 }
