@@ -6,8 +6,10 @@ import type { Starvation } from '@roundsman/api';
 export const starvationThresholds = {
   /** Share of the round in which the measuring thread's event loop stood still; stalls count by their length, not one sample each. */
   stalledShare: 0.02,
-  /** Less than this in all, milliseconds, is a hiccup, however short the round. */
+  /** Less than this in all, or with no single stall as long as this, milliseconds, is hiccups, however short the round: they add a few milliseconds to few latencies. */
   stalledMs: 100,
+  /** Share of the round from which on hiccups count, too: so many of them move every percentile. */
+  hiccupShare: 0.1,
   /** One stall as long as this, milliseconds, however long the round: everything that was due in it left together. */
   longestStallMs: 250,
   /** Share of the round in which the cgroup kept the runner off the CPU. */
@@ -47,8 +49,11 @@ export function startStarvationMeter(readThrottled: () => number | undefined = t
       const reasons: string[] = [];
       if (longestStallMs > starvationThresholds.longestStallMs) {
         reasons.push(`the measuring thread stood still for ${longestStallMs.toFixed(0)} ms, above ${starvationThresholds.longestStallMs} ms`);
-      } else if (stalledMs > starvationThresholds.stalledMs && stalledShare > starvationThresholds.stalledShare) {
-        reasons.push(`the measuring thread stood still for ${(stalledShare * 100).toFixed(1)} % of the round (${stalledMs.toFixed(0)} ms), above ${starvationThresholds.stalledShare * 100} %`);
+      } else {
+        const most = longestStallMs > starvationThresholds.stalledMs ? starvationThresholds.stalledShare : starvationThresholds.hiccupShare;
+        if (stalledMs > starvationThresholds.stalledMs && stalledShare > most) {
+          reasons.push(`the measuring thread stood still for ${(stalledShare * 100).toFixed(1)} % of the round (${stalledMs.toFixed(0)} ms, at most ${longestStallMs.toFixed(0)} ms at once), above ${most * 100} %`);
+        }
       }
       if (throttledShare !== undefined && throttledShare > starvationThresholds.throttledShare) {
         reasons.push(`the CPU limit throttled the runner for ${(throttledShare * 100).toFixed(1)} % of the round, above ${starvationThresholds.throttledShare * 100} %`);
