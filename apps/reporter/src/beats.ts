@@ -3,6 +3,10 @@ import type { SilentOutcome, SilentRunner } from '@roundsman/reports';
 
 interface Heard {
   at: number;
+  /** What its process calls itself, and when it took the place of another one. */
+  instance: string;
+  replacedAt: number | undefined;
+  pod: string | undefined;
   ready: boolean;
   reason: string | undefined;
   running: ReadonlySet<string>;
@@ -22,10 +26,12 @@ export class Beats {
 
   async start(bus: Bus): Promise<void> {
     this.#since = Date.now();
-    this.#subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload: { runner, ready, reason, running } }) => {
+    this.#subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload: { runner, ready, reason, running, instance, pod } }) => {
       const at = Date.now();
       const rounds = running.map(({ taskUid, round }) => roundKey(taskUid, round));
-      this.#heard.set(runner, { at, ready, reason, running: new Set(rounds) });
+      const before = this.#heard.get(runner);
+      const replacedAt = before === undefined || before.instance === instance ? before?.replacedAt : at;
+      this.#heard.set(runner, { at, instance, replacedAt, pod, ready, reason, running: new Set(rounds) });
       for (const round of rounds) {
         let runners = this.#ran.get(round);
         if (runners === undefined) this.#ran.set(round, (runners = new Map()));
@@ -55,8 +61,8 @@ export class Beats {
     for (const [round, runners] of this.#ran) if ([...runners.values()].every((at) => at < before)) this.#ran.delete(round);
   }
 
-  /** The best that can be said of a runner that has no outcome when its round is closed. */
-  explain(taskUid: string, round: number, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner): SilentOutcome {
+  /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. */
+  explain({ taskUid, round, openMs }: { readonly taskUid: string; readonly round: number; readonly openMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner): SilentOutcome {
     const missing = (reason: string): SilentOutcome => ({ state: 'missing', reason });
     if (cause === 'missed') return missing('the time of the round passed while nothing could run it');
     if (silent.notReady !== undefined) return missing(`it was not ready when the round started: ${silent.notReady}`);
@@ -72,11 +78,19 @@ export class Beats {
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
     if (heard.running.has(key)) return missing(cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline');
+    if (heard.replacedAt !== undefined && heard.replacedAt > Date.now() - openMs) return missing(restarted(heard.replacedAt, ran, heard.pod));
     if (ran !== undefined) return missing(`it ran the round until ${new Date(ran).toISOString()}, but its result did not arrive: lost, or still on its way`);
     if (cause === 'canceled') return { state: 'canceled', reason: 'canceled before it began' };
     if (!heard.ready) return missing(`it never picked up the work; ${end} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);
     return missing('it is alive but never picked up the work');
   }
+}
+
+/** What ended it is known to whoever keeps it. */
+function restarted(at: number, ran: number | undefined, pod: string | undefined): string {
+  const [namespace, name] = pod?.split('/') ?? [];
+  const why = name === undefined ? 'its agent logs why' : `kubectl describe pod -n ${namespace} ${name} tells why`;
+  return `it was restarted during the round: its process was ended, and the next one was first heard at ${new Date(at).toISOString()} (${why})${ran === undefined ? '' : '; what it had measured is lost'}`;
 }
 
 function seconds(ms: number): string {

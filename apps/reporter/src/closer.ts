@@ -110,7 +110,7 @@ export class Closer {
         cause,
         silent: (runner) => {
           silent += 1;
-          return beats.explain(taskUid, number, cause, runner);
+          return beats.explain({ taskUid, round: number, openMs: round.ageMs }, cause, runner);
         },
       });
       if (closed === undefined) return;

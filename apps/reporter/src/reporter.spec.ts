@@ -90,7 +90,7 @@ async function send(result: RoundResult, msgId = `${(sent += 1)}`): Promise<void
   const { runner, kind, taskUid, round } = result;
   await bus.append(messages.result, { runner, kind, taskUid, round }, result, { msgId });
 }
-const beat = (runner: string, change: { ready?: boolean; reason?: string; running?: { taskUid: string; round: number }[] } = {}): void =>
+const beat = (runner: string, change: { ready?: boolean; reason?: string; running?: { taskUid: string; round: number }[]; instance?: string; pod?: string } = {}): void =>
   bus.publish(messages.runnerBeat, { node: runner.replace('runner', 'node'), runner }, {
     runner, node: runner.replace('runner', 'node'), runtime: 'default', instance: 'i', sentAt: new Date().toISOString(), version: '0.1.0', ready: true, addresses: [], ports: {}, running: [], capacityQps: 1000, ...change,
   });
@@ -287,19 +287,21 @@ describe('the reporter', () => {
     // Right after its start it waits longer, for what a predecessor may have left in the stream.
     const task = newTask();
     const deadlineMs = 12_000;
-    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
     const round = await makeRound(task, { deadlineMs, runners });
     const running = [{ taskUid: task.uid, round: 1 }];
     await send(resultOf(round, 'runner-1'));
     const { outcome: _outcome, ...partial } = resultOf(round, 'partial');
     await send({ ...partial, parts: 4 });
     beat('lost', { running });
+    beat('killed', { pod: 'shop/killed' });
     const beating = setInterval(() => {
       beat('idle');
       beat('busy', { running });
       beat('partial');
       beat('lost');
       beat('draining', { ready: false, reason: 'shutting down' });
+      beat('killed', { instance: 'next', pod: 'shop/killed' });
     }, 500);
     try {
       const status = await told(task, 1, deadlineMs + 3_000);
@@ -315,9 +317,10 @@ describe('the reporter', () => {
         busy: 'it was still running at the deadline',
         lost: expect.stringMatching(/^it ran the round until .*, but its result did not arrive/),
         partial: 'only 1 of 4 parts of its result arrived',
+        killed: expect.stringMatching(/^it was restarted during the round: its process was ended, .* \(kubectl describe pod -n shop killed tells why\)$/),
         draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
       });
-      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(8);
+      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(9);
     } finally {
       clearInterval(beating);
     }
