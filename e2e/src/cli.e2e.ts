@@ -79,6 +79,7 @@ describe('roundsman up', () => {
 
     const again = await roundsman(home, 'up', '--detach');
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(`runs already (process ${first.supervisor.pid}, 2 nodes)`) });
+    expect(await roundsman(home, 'up', '--detach', '--nodes', '3')).toMatchObject({ code: 1, stderr: expect.stringContaining('it runs with other options than asked for now (--nodes)') });
     const status = await roundsman(home, 'status', '--json');
     expect(status.code).toBe(0);
     expect(JSON.parse(status.stdout)).toMatchObject({ state: 'ready', ready: true, pid: first.supervisor.pid, problems: [] });
@@ -226,6 +227,12 @@ describe('roundsman doctor', () => {
     const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: { name: string; state: string }[] };
     expect([code, ok]).toEqual([0, true]);
     expect(findings.filter(({ state }) => state === 'ok').map(({ name }) => name)).toEqual(expect.arrayContaining(['Node', 'NATS server', 'Postgres', 'ports', 'disk']));
+  });
+
+  it('looks for the Docker that is asked for', async () => {
+    const { stdout } = await roundsman(join(folder, 'none'), 'doctor', '--json', '--docker', '/nowhere/docker.sock');
+    const found = (JSON.parse(stdout) as { findings: { name: string; found: string }[] }).findings;
+    expect(found.find(({ name }) => name === 'Docker')?.found).toContain('/nowhere/docker.sock');
   });
 
   it('fails, with what to do, when something needed is missing', async () => {

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, lstatSync, readFileSync, readdirSync, renameSync
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { unmountBelow } from './mounted.ts';
+import { unmountToRemove } from './mounted.ts';
 import { networkChoiceSchema } from './network/ranges.ts';
 import { makeFolder } from './tools.ts';
 import { UserError } from './user-error.ts';
@@ -166,7 +166,7 @@ export class Home {
     if (!this.ours) throw new UserError(`${this.path} is not a home of Roundsman: nothing was removed`, 'It has no file .roundsman-home.');
     // Never a path that a file names: the one we would make, when it is there and ours.
     const outside = lstatSync(this.outside, { throwIfNoEntry: false });
-    for (const folder of [this.path, this.outside]) unmountBelow(folder);
+    for (const folder of [this.path, this.outside]) unmountToRemove(folder);
     if (outside?.isDirectory() === true && outside.uid === process.getuid?.()) rmSync(this.outside, { recursive: true, force: true });
     for (const name of readdirSync(this.path)) if (name !== '.roundsman-home') rmSync(join(this.path, name), { recursive: true, force: true });
     rmSync(this.path, { recursive: true, force: true });

@@ -77,6 +77,7 @@ program
   .command('doctor')
   .description('what this machine has and lacks (exit code 1 when something needed is missing)')
   .option('--json', 'for scripts')
+  .option('--docker <socket>', 'as for up')
   .action(async (options) => (await import('./commands/doctor.ts')).doctor(options));
 program
   .command('serve')

@@ -18,18 +18,23 @@ function mountsBelow(folder: string): string[] {
     .sort((a, b) => b.length - a.length);
 }
 
-/**
- * Takes away what pods had mounted below a folder that is to be removed: behind a mount lies what belongs to others (a volume that is to be kept, a
- * directory of a server), and removing the folder would remove it there. Throws when something stays mounted.
- */
-export function unmountBelow(folder: string): void {
+/** Takes away what pods had mounted below a folder; answers what stays mounted. */
+export function unmountBelow(folder: string): readonly string[] {
   for (const mount of mountsBelow(folder)) {
     try {
       execFileSync('umount', ['-l', mount], { env: environment, timeout: 10_000, killSignal: 'SIGKILL', stdio: 'pipe' });
     } catch {
-      // Said below, of what is still there.
+      // The answer says what is still there.
     }
   }
-  const left = mountsBelow(folder);
+  return mountsBelow(folder);
+}
+
+/**
+ * The same for a folder that is to be removed: behind a mount lies what belongs to others (a volume that is to be kept, a directory of a server), and removing
+ * the folder would remove it there. Throws when something stays mounted.
+ */
+export function unmountToRemove(folder: string): void {
+  const left = unmountBelow(folder);
   if (left.length > 0) throw new UserError(`${left.join(', ')} is still mounted: nothing was removed, it would be removed behind the mount, too`, `As root: umount -l ${left.join(' ')}, then again.`);
 }

@@ -53,7 +53,11 @@ export async function stay(home: Home, options: StayOptions): Promise<void> {
     if (running) {
       tell({ already: running });
       const others = options.differs?.(running) ?? [];
-      if (others.length > 0) process.stderr.write(`roundsman: it runs with other options than asked for now (${others.join(', ')}); to change them: npx roundsman down --keep-pods, then up again\n`);
+      if (others.length > 0) {
+        process.stderr.write(`roundsman: it runs with other options than asked for now (${others.join(', ')}); to change them: npx roundsman down --keep-pods, then up again\n`);
+        // What was asked for was not done.
+        process.exitCode = 1;
+      }
       return;
     }
     if (options.detach && !inBackground) return await startInBackground(home, options);

@@ -3,7 +3,7 @@ import { availableParallelism, freemem, homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { machineAddresses } from '@roundsman/node-agent';
-import { findDocker } from '../docker.ts';
+import { findDocker, type Docker } from '../docker.ts';
 import { Home } from '../home.ts';
 import { findNats } from '../nats-binary.ts';
 import { choosePorts, isFree } from '../ports.ts';
@@ -21,9 +21,10 @@ interface Finding {
 }
 
 /** Looks at the machine; exit code 1 when something that the product needs is missing. */
-export async function doctor(options: { readonly json?: boolean }): Promise<void> {
+export async function doctor(options: { readonly json?: boolean; readonly docker?: string }): Promise<void> {
   const findings: Finding[] = [];
-  for (const check of [node, npm, nats, postgres, kubectl, docker, runners, natsProgram, ports, disk, memory, processor, home]) findings.push(await check());
+  const pods = await wantedDocker(options.docker);
+  for (const check of [node, npm, nats, postgres, kubectl, () => docker(pods), () => runners(pods), natsProgram, ports, disk, memory, processor, home]) findings.push(await check());
   const missing = findings.filter(({ state }) => state === 'missing');
   process.exitCode = missing.length > 0 ? 1 : 0;
   if (options.json) {
@@ -70,14 +71,16 @@ function kubectl(): Finding {
   return atLeast(version, [1, 28]) ? ok('kubectl', version) : note('kubectl', version, 'tested with 1.32; an old one may lack commands');
 }
 
-async function docker(): Promise<Finding> {
-  const found = await findDocker(undefined, undefined);
+/** The one that `up` would take; one that was asked for and does not answer is a finding like any other. */
+const wantedDocker = (wanted: string | undefined): Promise<Docker> => findDocker(wanted, undefined).catch((error: Error) => ({ missing: error.message }));
+
+function docker(found: Docker): Finding {
   return 'socket' in found ? ok('Docker', `answers at ${found.socket}`) : note('Docker', found.missing, 'only needed to run pods (kubectl run, Deployments, ...)');
 }
 
 /** As `up` decides (runners/carrier.ts). */
-async function runners(): Promise<Finding> {
-  if ('missing' in (await findDocker(undefined, undefined))) return note('runners', 'processes, one per node', 'with Docker they are pods: tasks then also test Services and Ingresses, and have runtimes of their own (agentSpec)');
+async function runners(found: Docker): Promise<Finding> {
+  if ('missing' in found) return note('runners', 'processes, one per node', 'with Docker they are pods: tasks then also test Services and Ingresses, and have runtimes of their own (agentSpec)');
   if (onPath('ldd') === undefined) return note('runners', 'processes, one per node: their image cannot be made without ldd', 'Debian, Ubuntu: apt-get install libc-bin');
   if ((await machineAddresses([])).length === 0) return note('runners', 'processes, one per node: pods cannot reach this machine, which has no address but loopback', 'connect it to a network (a default route)');
   return ok('runners', 'pods; their image is made from this workspace (pnpm image)');

@@ -21,11 +21,12 @@ export async function runnerProblems(client: GatewayClient, kind: Carrier['kind'
   return kind === 'process' ? lacking : [...runtimeProblems(runtime), ...lacking];
 }
 
-function runtimeProblems(runtime: Seen | undefined): string[] {
+export function runtimeProblems(runtime: Seen | undefined): string[] {
   if (runtime?.spec?.['kind'] !== workloads.daemonset) return ['default runtime: not made yet'];
   if (runtime.status?.['phase'] === 'Ready') return [];
-  const waits = (runtime.status?.conditions ?? []).filter(({ status }) => status !== 'True').map(({ type, message }) => message ?? type);
-  return [`default runtime: ${waits.join('; ') || 'not ready yet'}`];
+  // Ready says once more what one of the others does.
+  const waits = new Set((runtime.status?.conditions ?? []).filter(({ status }) => status !== 'True').map(({ type, message }) => message ?? type));
+  return [`default runtime: ${[...waits].join('; ') || 'not ready yet'}`];
 }
 
 /** What is said of the pod on this node. */
