@@ -99,6 +99,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
   it('goes on with processes without Docker: nothing is left of the pods', async () => {
     expect((await roundsman('down')).code).toBe(0);
     expect(await containers()).toBe(0);
+    expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(home);
     await up('--docker', 'off');
     await eventually(async () => {
       expect(await pods()).toEqual([]);
