@@ -199,7 +199,8 @@ describe('roundsman demo', () => {
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     const [code] = (await once(child, 'exit')) as [number];
     expect([code, stderr]).toEqual([0, expect.stringContaining('100 %')]);
-    for (const title of ['NetReach mesh, round 1: ✔ succeed', 'AppHttpHealthy shop, round 1: ✔ succeed', 'NetDNS names, round 1: ✔ succeed']) expect(stdout).toContain(title);
+    // On a busy machine a prober may have been starved: it says so.
+    for (const task of ['NetReach mesh', 'AppHttpHealthy shop', 'NetDNS names']) expect(stdout).toMatch(new RegExp(`^${task}, round 1: (✔ succeed, verdict healthy|\\? succeed, verdict suspect)$`, 'm'));
     expect(stdout).toMatch(/│ node-3 │ 100 % \S+ +│ 100 % \S+ +│ 100 % \S+ +│/);
     expect(stdout).toContain('npx roundsman up');
     expect(readdirSync(temporary)).toEqual([]);
