@@ -64,11 +64,11 @@ describe('a runner in a pod', () => {
     await gone;
     expect([child.exitCode, log()]).toEqual([0, expect.not.stringContaining('did not take all results')]);
     const cut = await rig.outcome(running);
-    expect(cut.outcome).toMatchObject({ state: 'error', reason: expect.stringMatching(/told to end .* during the round; measured until 20/), targetCount: 1 });
+    expect(cut.outcome).toMatchObject({ state: 'error', cut: 'ended', reason: expect.stringMatching(/told to end .* during the round; measured until 20/), targetCount: 1 });
     const [result] = cut.targets;
     expect(result).toMatchObject({ planned: 600, unsent: 600 - total('cut-off') });
     expect(result?.sent).toBe(total('cut-off'));
-    expect((await rig.outcome(waiting)).outcome).toMatchObject({ state: 'error', reason: expect.stringContaining('told to end'), targetCount: 0 });
+    expect((await rig.outcome(waiting)).outcome).toMatchObject({ state: 'error', cut: 'ended', reason: expect.stringContaining('told to end'), targetCount: 0 });
     expect(total('not-begun')).toBe(0);
   });
 
@@ -82,7 +82,7 @@ describe('a runner in a pod', () => {
     const before = total('kept');
     const second = await rig.process('runner-1', dataDir, await rig.podEnv());
     const { outcome, targets } = await rig.outcome(order);
-    expect(outcome).toMatchObject({ state: 'error', reason: expect.stringMatching(/^the runner ended while it had this round; measured until 20/), targetCount: 1 });
+    expect(outcome).toMatchObject({ state: 'error', cut: 'ended', reason: expect.stringMatching(/^the runner ended while it had this round; measured until 20/), targetCount: 1 });
     // Ten seconds of it, but for what was under way.
     expect(targets[0]?.sent).toBeGreaterThan(150);
     expect(targets[0]?.sent).toBeLessThanOrEqual(before);

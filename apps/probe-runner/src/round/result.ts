@@ -1,4 +1,4 @@
-import type { RoundResult, Starvation, TargetResult, WorkOrder } from '@roundsman/api';
+import type { CutCause, RoundResult, Starvation, TargetResult, WorkOrder } from '@roundsman/api';
 import type { Measured } from '@roundsman/probes';
 
 export type Outcome = NonNullable<RoundResult['outcome']>;
@@ -48,13 +48,13 @@ export function partsOf(order: WorkOrder, { targets, outcome }: Finished, limit 
 }
 
 /** A round that was not measured, and why. */
-export function unmeasured(state: 'error' | 'canceled', reason: string, startedAt: string, runningLoad: Outcome['runningLoad']): Finished {
-  return { targets: [], outcome: { state, reason, startedAt, endedAt: new Date().toISOString(), targetCount: 0, starvation: unknown(), runningLoad } };
+export function unmeasured(state: 'error' | 'canceled', reason: string, startedAt: string, runningLoad: Outcome['runningLoad'], cut?: CutCause): Finished {
+  return { targets: [], outcome: { state, reason, ...(cut === undefined ? {} : { cut }), startedAt, endedAt: new Date().toISOString(), targetCount: 0, starvation: unknown(), runningLoad } };
 }
 
 /** A round that was broken off by what ended its runner or its thread: what was kept of it last. */
-export function brokenOff(reason: string, { startedAt, at, targets }: Measured, runningLoad: Outcome['runningLoad']): Finished {
-  return { targets, outcome: { state: 'error', reason: `${reason}; measured until ${at}`, startedAt, endedAt: at, targetCount: targets.length, starvation: unknown(), runningLoad } };
+export function brokenOff(cut: CutCause, reason: string, { startedAt, at, targets }: Measured, runningLoad: Outcome['runningLoad']): Finished {
+  return { targets, outcome: { state: 'error', reason: `${reason}; measured until ${at}`, cut, startedAt, endedAt: at, targetCount: targets.length, starvation: unknown(), runningLoad } };
 }
 
 const unknown = (): Starvation => ({ suspect: false, reasons: [], loopDelayP99Ms: 0, cpuShare: 0, rssBytes: process.memoryUsage.rss() });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LiveSample, WorkOrder } from '@roundsman/api';
+import type { CutCause, LiveSample, TargetResult, WorkOrder } from '@roundsman/api';
 import { roundMarginMs } from '@roundsman/api/wire';
 import { messages, type Bus, type Delivery } from '@roundsman/bus';
 import type { PolicySettings, RoundOutcome, RoundProgress } from '@roundsman/probes';
@@ -168,16 +168,16 @@ export class Rounds {
     const { admission, maxDeliver, journal } = this.#options;
     const { key, order, attempts } = entry;
     const startedAt = new Date().toISOString();
-    const none = (state: 'error' | 'canceled', reason: string): Finished => unmeasured(state, reason, startedAt, admission.loadByKind());
+    const none = (state: 'error' | 'canceled', reason: string, cut?: CutCause): Finished => unmeasured(state, reason, startedAt, admission.loadByKind(), cut);
     /** With what an earlier process, or the thread that went wrong, left of the round. */
-    const broken = async (reason: string): Promise<Finished> => {
+    const broken = async (cut: CutCause, reason: string): Promise<Finished> => {
       const measured = await journal.measured(key);
-      return measured === undefined ? none('error', reason) : brokenOff(reason, measured, admission.loadByKind());
+      return measured === undefined ? none('error', reason, cut) : brokenOff(cut, reason, measured, admission.loadByKind());
     };
     const pickedUp = Date.now();
-    if (attempts >= mostAttempts || (entry.deliveries[0]?.deliveries ?? 0) >= maxDeliver) return broken(`the runner ended ${Math.max(attempts, maxDeliver - 1)} times while it had this round`);
+    if (attempts >= mostAttempts || (entry.deliveries[0]?.deliveries ?? 0) >= maxDeliver) return broken('ended', `the runner ended ${Math.max(attempts, maxDeliver - 1)} times while it had this round`);
     // There is no time to measure all of it again: what was measured is worth more than the beginning of another try.
-    if (attempts > 0 && pickedUp + order.request.durationMs > endOf(order) && (await journal.measured(key)) !== undefined) return broken('the runner ended while it had this round');
+    if (attempts > 0 && pickedUp + order.request.durationMs > endOf(order) && (await journal.measured(key)) !== undefined) return broken('ended', 'the runner ended while it had this round');
     if (pickedUp >= Date.parse(order.deadline)) return none('error', 'picked up after its deadline');
     try {
       if (this.#stopping === 'report') throw new Error('the runner stops');
@@ -189,9 +189,9 @@ export class Rounds {
       if (error instanceof RoundOver) return none('canceled', `canceled before it began: ${error.message}`);
       if (error instanceof ThreadFault) {
         this.counts.faults += 1;
-        return broken(error.message);
+        return broken(stop?.why === 'runner' ? 'ended' : 'fault', error.message);
       }
-      if (this.#stopping === 'report') return none('error', `${stoppedReason} before the round began`);
+      if (this.#stopping === 'report') return none('error', `${stoppedReason} before the round began`, 'ended');
       if (error instanceof NoMaterials || error instanceof OverCapacity) return none('error', error.message);
       if (stop?.why === 'deadline') return none('error', `waited for capacity (${admission.capacityQps} requests per second) until its deadline`);
       throw error;
@@ -268,7 +268,13 @@ function judged(entry: Entry, measured: RoundOutcome, runningLoad: Finished['out
   const base = { startedAt, endedAt, targetCount: targets.length, starvation, runningLoad };
   const stop = measured.state === 'canceled' ? stopOf(entry) : undefined;
   if (stop?.why === 'canceled') return { targets, outcome: { ...base, state: 'canceled', reason: stop.reason } };
-  if (stop?.why === 'deadline') return { targets, outcome: { ...base, state: 'error', reason: 'cut off at its deadline before all requests were answered' } };
-  if (stop?.why === 'runner') return { targets, outcome: { ...base, state: 'error', reason: `${stoppedReason} during the round; measured until ${endedAt}` } };
+  if (stop?.why === 'deadline') return { targets, outcome: { ...base, state: 'error', cut: 'deadline', reason: `cut off at its deadline, with ${share(targets)}` } };
+  if (stop?.why === 'runner') return { targets, outcome: { ...base, state: 'error', cut: 'ended', reason: `${stoppedReason} during the round; measured until ${endedAt}` } };
   return { targets, outcome: { ...base, state: measured.state, ...(measured.reason === undefined ? {} : { reason: measured.reason }) } };
+}
+
+/** `9 of 15 requests sent and 8 ended`: those under way are neither answered nor given up. */
+function share(targets: readonly TargetResult[]): string {
+  const sum = (of: (target: TargetResult) => number): number => targets.reduce((total, target) => total + of(target), 0);
+  return `${sum(({ sent }) => sent)} of ${sum(({ planned }) => planned)} requests sent and ${sum(({ succeeded, failed, errors }) => succeeded + failed - (errors.canceled ?? 0))} ended`;
 }
