@@ -122,3 +122,13 @@ export async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefine
     throw error;
   }
 }
+
+/** What nodes say of their network that may be why something else is not well; not by itself a reason: pods may need none of it. */
+export async function networkProblems(client: GatewayClient, nodes: readonly string[]): Promise<string[]> {
+  const bad: Readonly<Record<string, string>> = { NetworkUnavailable: 'True', ServicesForwarded: 'False' };
+  const seen = await client.list('/api/v1/nodes');
+  return nodes.flatMap((name) => {
+    const conditions = seen.find(({ metadata }) => metadata.name === name)?.status?.conditions ?? [];
+    return conditions.flatMap(({ type, status, message }) => (bad[type] === status ? [`node ${name}: ${type}=${status}: ${message ?? ''}`] : []));
+  });
+}

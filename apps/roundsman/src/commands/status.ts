@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { GatewayClient, nodeProblems } from '../gateway-client.ts';
+import { GatewayClient, networkProblems, nodeProblems } from '../gateway-client.ts';
 import { Home, type State } from '../home.ts';
 import { leftovers } from '../leftovers.ts';
 import { alive } from '../processes.ts';
@@ -70,11 +70,13 @@ export async function statusOf(home: Home): Promise<Status> {
   // Whether it is well as a node is told by the cluster: kubectl get nodes there.
   if (state.memberOf !== undefined) return { ...running, state: 'ready', ready: true, problems: [] };
   const client = new GatewayClient(state.gateway, home.token(() => ''));
-  const problems = await Promise.all([client.problems(), nodeProblems(client, state.nodes), runnerProblems(client, state.runners ?? 'process', state.nodes)]).then(
-    (all) => all.flat(),
-    (error: unknown) => [`the gateway does not answer: ${(error as Error).message}`],
-  );
+  const problems = await problemsOf(client, state).catch((error: unknown) => [`the gateway does not answer: ${(error as Error).message}`]);
   return { ...running, state: problems.length === 0 ? 'ready' : 'unwell', ready: problems.length === 0, problems };
+}
+
+async function problemsOf(client: GatewayClient, { nodes, runners = 'process' }: State): Promise<string[]> {
+  const found = (await Promise.all([client.problems(), nodeProblems(client, nodes), runnerProblems(client, runners, nodes)])).flat();
+  return found.length === 0 ? found : [...found, ...(await networkProblems(client, nodes))];
 }
 
 function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, network, runners }: Status): string {
