@@ -60,6 +60,8 @@ describe('status of a task', () => {
     expect(scheduledOf(taskOf(), runtimeWith({ conditions: [lacking] }), created + 1_000)).toMatch(/^WaitingForRuntime: Round 1 waits for its runtime, .*: No node fits/);
     const settled = runtimeWith({ settledAt: iso(created + minute), ready: 0, conditions: [{ ...lacking, type: 'WorkloadReady' }] });
     expect(scheduledOf(taskOf(), settled, created + minute + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:01:00Z, waits for a first ready runner, .*: No node fits/);
+    const silent = runtimeWith({ settledAt: iso(created), ready: 1, conditions: [{ type: 'WorkloadReady', status: 'False', reason: 'RunnersSilent', message: '1 of 1 runners are ready, but not heard yet: a.' }] });
+    expect(scheduledOf(taskOf(), silent, created + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:00:00Z, waits a while for runners that are not heard yet: 1 of 1/);
     // Not before it is due.
     expect(scheduledOf(taskOf({ schedule: { schedule: '5 1' } }), settled, created + minute + 2_000)).toBe('RoundScheduled: The next round starts at 2026-01-01T12:06:00Z.');
 

@@ -23,7 +23,10 @@ export function lacks(task: AnyTask, carrier: Carrier, number: number, due: numb
   if (countsFromMs(task, carrier) === undefined) return no('WaitingForRuntime', `waits for its runtime, until it is ready or was waited for long enough (ROUNDSMAN_CONTROLLERS_RUNTIME_WAIT_MS)${after(why('Ready'))}`);
   if (carrier.runtime !== undefined && ready === 0) return no('WaitingForRunner', `waits for a first ready runner, and begins without one when it was waited for long enough (ROUNDSMAN_SCHEDULER_NO_RUNNER_WAIT_MS)${after(why('WorkloadReady'))}`);
   const targets = targetsLacking(task);
-  return targets === undefined ? undefined : no('WaitingForTargets', targets);
+  if (targets !== undefined) return no('WaitingForTargets', targets);
+  // Their pods are ready: they may be heard any moment.
+  const silent = conditions.find(({ reason }) => reason === 'RunnersSilent')?.message;
+  return silent === undefined ? undefined : no('WaitingForRunner', `waits a while for runners that are not heard yet: ${silent}`);
 }
 
 /** Of a NetDNS that asks servers which the controllers find. */
