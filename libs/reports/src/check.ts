@@ -1,4 +1,4 @@
-import { layers, phaseNames, probeErrorCodes, taskKinds } from '@roundsman/api';
+import { cutCauses, layers, phaseNames, probeErrorCodes, taskKinds } from '@roundsman/api';
 
 /**
  * What is wrong with a result message, with the path of the member; undefined when it can be stored. Says the same as
@@ -30,6 +30,7 @@ const layerSet = new Set<string>(layers);
 const codeSet = new Set<string>(probeErrorCodes);
 const phaseSet = new Set<string>(phaseNames);
 const outcomeStates = new Set<unknown>(['ok', 'failed', 'canceled', 'error']);
+const cuts = new Set<unknown>([undefined, ...cutCauses]);
 const codeWord = /^[\w-]{1,64}$/;
 /** The range of a Postgres integer. */
 const maxInt = 2_147_483_647;
@@ -113,6 +114,7 @@ function outcomeProblem(value: unknown): string | undefined {
   if (!isObject(value)) return 'outcome is not an object';
   if (!outcomeStates.has(value['state'])) return 'outcome.state is not ok, failed, canceled or error';
   if (!isOptionalString(value['reason'])) return 'outcome.reason is not a string';
+  if (!cuts.has(value['cut'])) return 'outcome.cut is unknown';
   if (!isTime(value['startedAt']) || !isTime(value['endedAt'])) return 'outcome has a bad time';
   if (!isCount(value['targetCount'])) return 'outcome.targetCount is not a count';
   const starvation = value['starvation'];

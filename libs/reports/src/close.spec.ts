@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { reportBodySchema, type Round, type RoundResult, type TargetResult } from '@roundsman/api';
 import { distributionOfUs, roundResult, startPostgres, targetResult, type TestPostgres } from '@roundsman/testkit';
 import type { Pool } from 'pg';
-import { closeRound, type CloseRequest } from './close.ts';
+import { closeRound, type CloseRequest, type SilentOutcome } from './close.ts';
 import { Ingest } from './ingest.ts';
 import { migrateReports } from './migrate.ts';
 import { reportPool } from './pool.ts';
@@ -230,6 +230,33 @@ describe('closing a round', () => {
     expect(comparison!.p99DeltaUs!).toBeGreaterThan(2000);
     expect(comparison!.p99Ratio!).toBeCloseTo(4000 / 1900, 1);
     expect((await reports.round('default', 'netreach-mesh-7b0f7a3e-1'))!.status.comparison).toBeUndefined();
+  });
+
+  it('counts in a canceled round what was sent, and says in any what broke it off', async () => {
+    const cut = (runner: string, round: number, outcome: object) => {
+      const result = roundResult(runner, [targetResult('node-1', { planned: 10, sent: 5, unsent: 5, succeeded: 4, failed: 1, ok: false, errors: { canceled: 1 }, reason: 'success rate 0.4 (4 of 10) is below 1' })], { round });
+      return { ...result, outcome: { ...result.outcome!, ...outcome } };
+    };
+    await registerRound(pool, roundObject({ round: 1, runners: runnersOf(['node-1']) }));
+    await cancelRow(pool, uid, 1);
+    await ingest.store([cut('runner-1', 1, { state: 'canceled', reason: 'the task was deleted' })]);
+    expect(await close('canceled', 1)).toMatchObject({ state: 'canceled', verdict: { state: 'incomplete', summary: 'The round was canceled before its end: the task was deleted.' } });
+    const { status } = (await reports.latest(uid))!;
+    expect([status.successRate, status.perRunner![0]!.successRate, status.perTarget![0]!.successRate, status.matrix!.cells[0]!.successRate]).toEqual([1, 1, 1, 1]);
+    expect(status.totals).toMatchObject({ planned: 10, sent: 5, succeeded: 4 });
+    const inViews = async (round: number): Promise<(number | null)[]> => {
+      const views = ['rounds', 'runners', 'targets', 'matrix'];
+      const { rows } = await pool.query<{ rate: number | null }>(views.map((view, i) => `select ${i} as i, success_rate as rate from grafana.${view} where round = ${round}`).join(' union all ') + ' order by i');
+      return rows.map(({ rate }) => rate);
+    };
+    expect(await inViews(1)).toEqual([1, 1, 1, 1]);
+
+    await registerRound(pool, roundObject({ round: 2, runners: runnersOf(['node-1', 'node-2', 'node-3']) }));
+    await ingest.store([cut('runner-1', 2, { state: 'error', cut: 'ended', reason: 'the runner was told to end' }), good('runner-2', { round: 2 })]);
+    const silent = (): SilentOutcome => ({ state: 'missing', cut: 'ended', reason: 'it was replaced' });
+    const closed = await closeRound(pool, { taskUid: uid, round: 2, cause: 'deadline', silent });
+    expect(closed!.verdict.findings.map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner runner-1', 'runner-ended runner runner-3']);
+    expect((await inViews(2))[1]).toBe(0.4);
   });
 
   it('closes missed rounds as missed, canceled ones as canceled unless all was done', async () => {

@@ -1,8 +1,9 @@
-import type { TaskKind, Verdict } from '@roundsman/api';
+import type { CutCause, TaskKind, Verdict } from '@roundsman/api';
 import { verdictOf } from '@roundsman/measure';
 import type pg from 'pg';
 import { compareWithPrevious } from './compare.ts';
 import { loadRunners, runnerTotals, sumRunners, type RunnerRow } from './runners.ts';
+import { successRate } from './success-rate.ts';
 import { loadOutcomes } from './outcomes.ts';
 import { perDay } from './partitions.ts';
 import { rollBack } from './pool.ts';
@@ -20,6 +21,8 @@ export interface SilentRunner {
 export interface SilentOutcome {
   readonly state: 'missing' | 'canceled';
   readonly reason: string;
+  /** `ended`: it is known to have gone within the round. */
+  readonly cut?: CutCause;
 }
 
 export interface CloseRequest {
@@ -94,9 +97,10 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
   const runners = await loadRunners(client, taskUid, round);
   const sums = sumRunners(runners);
   const outcomes = await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets);
-  const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes, head.notTested);
   const state = stateOf(cause, runners, sums.targets);
-  const comparison = await compareWithPrevious(client, { taskUid, round, successRate: sums.successRate, latency: sums.percentiles, runners: outcomes });
+  const canceled = state === 'canceled';
+  const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes, head.notTested, canceled);
+  const comparison = await compareWithPrevious(client, { taskUid, round, successRate: successRate(sums, canceled), latency: sums.percentiles, runners: outcomes });
   await client.query('select pg_advisory_xact_lock($1)', [versionLock]);
   const version = await writeClose(client, [
     taskUid, round, state, verdict.state, JSON.stringify(verdict),
@@ -133,9 +137,9 @@ async function silentRunners(client: pg.PoolClient, taskUid: string, round: numb
 async function recordSilent(client: pg.PoolClient, taskUid: string, round: number, records: readonly (SilentOutcome & { runner: string })[]): Promise<void> {
   if (records.length === 0) return;
   await client.query(
-    `update report.runner_rounds x set state = k.state, reason = k.reason, recorded_at = now()
-     from unnest($3::text[], $4::text[], $5::text[]) k (runner, state, reason) where x.task_uid = $1 and x.round = $2 and x.runner = k.runner`,
-    [taskUid, round, records.map((record) => record.runner), records.map((record) => record.state), records.map((record) => record.reason)],
+    `update report.runner_rounds x set state = k.state, reason = k.reason, cut = coalesce(k.cut, x.cut), recorded_at = now()
+     from unnest($3::text[], $4::text[], $5::text[], $6::text[]) k (runner, state, reason, cut) where x.task_uid = $1 and x.round = $2 and x.runner = k.runner`,
+    [taskUid, round, records.map((record) => record.runner), records.map((record) => record.state), records.map((record) => record.reason), records.map((record) => record.cut ?? null)],
   );
 }
 

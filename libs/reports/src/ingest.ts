@@ -230,11 +230,11 @@ const knownParts = {
 };
 const noteOutcomes = {
   name: 'report-note-outcomes',
-  text: `insert into report.runner_rounds as r (task_uid, round, runner, node, parts, outcome_state, outcome_reason, started_at, ended_at, target_count, starvation, running_load)
-         select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::int[], $11::json[], $12::json[])
+  text: `insert into report.runner_rounds as r (task_uid, round, runner, node, parts, outcome_state, outcome_reason, started_at, ended_at, target_count, starvation, running_load, cut)
+         select * from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::int[], $11::json[], $12::json[], $13::text[])
          order by 1, 2, 3
          on conflict (task_uid, round, runner) do update set parts = excluded.parts, outcome_state = excluded.outcome_state, outcome_reason = excluded.outcome_reason,
-           started_at = excluded.started_at, ended_at = excluded.ended_at, target_count = excluded.target_count, starvation = excluded.starvation, running_load = excluded.running_load
+           started_at = excluded.started_at, ended_at = excluded.ended_at, target_count = excluded.target_count, starvation = excluded.starvation, running_load = excluded.running_load, cut = excluded.cut
          where r.state is null and excluded.outcome_state is not null`,
 };
 const completeRunners = {
@@ -291,7 +291,7 @@ async function bringForward(client: PoolClient, items: readonly Item[]): Promise
     values: [
       uids, rounds, names, all.map((part) => part.node), all.map((part) => part.parts), all.map((part) => part.outcome?.state ?? null), all.map((part) => clean(part.outcome?.reason)),
       all.map((part) => part.outcome?.startedAt ?? null), all.map((part) => part.outcome?.endedAt ?? null), all.map((part) => part.outcome?.targetCount ?? null),
-      all.map((part) => jsonOrNull(part.outcome?.starvation)), all.map((part) => jsonOrNull(part.outcome?.runningLoad)),
+      all.map((part) => jsonOrNull(part.outcome?.starvation)), all.map((part) => jsonOrNull(part.outcome?.runningLoad)), all.map((part) => part.outcome?.cut ?? null),
     ],
   });
   return (await client.query<IngestResult['completed'][number]>({ ...completeRunners, values: [uids, rounds, names] })).rows;

@@ -4,13 +4,15 @@ import type pg from 'pg';
 import { round1, type RoundRow } from './render.ts';
 import { distributionOf, type FlatDistribution, type RunnerRow } from './runners.ts';
 
-type Cell = MatrixReport['cells'][number] & { latency: DistributionCollector };
+/** `tried`: what the success rate is a share of. */
+type Cell = MatrixReport['cells'][number] & { tried: number; latency: DistributionCollector };
 interface PairSums {
   runner: string;
   node: string;
   targets: number;
   ok: number;
   planned: number;
+  tried: number;
   succeeded: number;
 }
 
@@ -18,23 +20,25 @@ interface PairSums {
  * Node x node from a round's rows of the runners' own addresses, at most `reportBounds.matrix` cells, those with bad targets first. No joins: a fresh
  * partition has no statistics, and a join planned without them can take minutes.
  */
-export async function matrixOf(pool: pg.Pool, { taskUid, round, start }: RoundRow, runners: readonly RunnerRow[]): Promise<{ shown: MatrixReport; cells: number }> {
+export async function matrixOf(pool: pg.Pool, { taskUid, round, start, state }: RoundRow, runners: readonly RunnerRow[]): Promise<{ shown: MatrixReport; cells: number }> {
   const nodeOf = new Map(runners.map(({ runner, node }) => [runner, node]));
   const keys = [taskUid, round, start];
   const sums = await pool.query<PairSums>(
-    `select runner, target_node as node, count(*)::int as targets, count(*) filter (where ok)::int as ok, sum(planned)::float8 as planned, sum(succeeded)::float8 as succeeded
+    `select runner, target_node as node, count(*)::int as targets, count(*) filter (where ok)::int as ok, sum(planned)::float8 as planned,
+       sum(case when $4 then sent - coalesce((errors ->> 'canceled')::bigint, 0) else planned end)::float8 as tried, sum(succeeded)::float8 as succeeded
      from report.results where round_start = $3 and task_uid = $1 and round = $2 and target_node is not null and layer = 'endpoint' and interface is null group by 1, 2`,
-    keys,
+    [...keys, state === 'canceled'],
   );
   const cells = new Map<string, Cell>();
-  for (const { runner, node: to, targets, ok, planned, succeeded } of sums.rows) {
+  for (const { runner, node: to, targets, ok, planned, tried, succeeded } of sums.rows) {
     const from = nodeOf.get(runner) ?? runner;
     const key = `${from}\n${to}`;
     let cell = cells.get(key);
-    if (cell === undefined) cells.set(key, (cell = { from, to, targets: 0, okTargets: 0, planned: 0, succeeded: 0, successRate: 0, latency: empty }));
+    if (cell === undefined) cells.set(key, (cell = { from, to, targets: 0, okTargets: 0, planned: 0, tried: 0, succeeded: 0, successRate: 0, latency: empty }));
     cell.targets += targets;
     cell.okTargets += ok;
     cell.planned += planned;
+    cell.tried += tried;
     cell.succeeded += succeeded;
   }
   const chosen = [...cells.values()].sort((a, b) => b.targets - b.okTargets - (a.targets - a.okTargets)).slice(0, reportBounds.matrix);
@@ -62,10 +66,10 @@ async function addLatency(pool: pg.Pool, keys: unknown[], cells: Map<string, Cel
   }
 }
 
-function finish({ latency, ...cell }: Cell): MatrixReport['cells'][number] {
+function finish({ latency, tried, ...cell }: Cell): MatrixReport['cells'][number] {
   return {
     ...cell,
-    successRate: cell.planned === 0 ? 0 : cell.succeeded / cell.planned,
+    successRate: tried > 0 ? cell.succeeded / tried : 0,
     ...(latency.count === 0 ? {} : { meanUs: round1(latency.sumUs / latency.count), p50Us: round1(latency.quantile(0.5)!), p99Us: round1(latency.quantile(0.99)!) }),
   };
 }

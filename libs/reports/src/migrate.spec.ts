@@ -23,7 +23,7 @@ describe('migrations', () => {
     await client.connect();
     const { rows } = await client.query<{ name: string }>('select name from report.migrations order by id');
     await client.end();
-    expect(rows.map(({ name }) => name)).toEqual(['ReportTables1763708400001', 'ReportFunctions1763708400002', 'ReportViews1763708400003', 'ReportLayers1763740800004']);
+    expect(rows.map(({ name }) => name)).toEqual(['ReportTables1763708400001', 'ReportFunctions1763708400002', 'ReportViews1763708400003', 'ReportLayers1763740800004', 'ReportCuts1763748000005']);
   });
 
   it('can be undone and done again with the same outcome', async () => {
@@ -31,7 +31,7 @@ describe('migrations', () => {
     await migrateReports(url);
     const before = schemaOf(url);
     const source = await reportDataSource(url);
-    for (let i = 0; i < 4; i++) await source.undoLastMigration({ transaction: 'all' });
+    for (let i = 0; i < 5; i++) await source.undoLastMigration({ transaction: 'all' });
     expect(schemaOf(url)).not.toMatch(/grafana|CREATE TABLE report\.rounds/);
     await source.destroy();
     await migrateReports(url);

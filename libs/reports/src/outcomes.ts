@@ -74,11 +74,12 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
     if (rows.length < page) break;
   }
   await client.query('close outcomes');
-  return runners.map(({ runner, node, state, reason, starvation }): RunnerOutcome => ({
+  return runners.map(({ runner, node, state, reason, cut, starvation }): RunnerOutcome => ({
     runner,
     node,
     state,
     ...(reason === null ? {} : { reason }),
+    ...(cut === null ? {} : { cut }),
     ...(starvation === null ? {} : { starvation }),
     targets: resultsOf.get(runner) ?? [],
   }));

@@ -104,8 +104,9 @@ async function whole(pool: pg.Pool, kind: ReportObject['kind'], where: string, v
   const [runners, rows] = await Promise.all([loadRunners(pool, row.taskUid, row.round), targetRows(pool, row, 0, reportBounds.perTarget)]);
   const matrix = await matrixOf(pool, row, runners);
   const report = reportObject(kind, row, runners);
-  report.status.perRunner = runners.map(runnerReport);
-  report.status.perTarget = rows.map(targetReport);
+  const canceled = row.state === 'canceled';
+  report.status.perRunner = runners.map((runner) => runnerReport(runner, canceled));
+  report.status.perTarget = rows.map((target) => targetReport(target, canceled));
   if (matrix.shown.cells.length > 0) report.status.matrix = matrix.shown;
   const omitted = { perTarget: row.targets - rows.length, matrix: matrix.cells - matrix.shown.cells.length };
   if (omitted.perTarget > 0 || omitted.matrix > 0) {
@@ -125,7 +126,7 @@ async function targetRows(pool: pg.Pool, { taskUid, round, start }: Pick<RoundRo
 
 async function targetsOf(pool: pg.Pool, taskUid: string, round: number, offset: number, limit: number): Promise<TargetReport[]> {
   const row = await oneRound(pool, 'r.task_uid = $1 and r.round = $2', [taskUid, round]);
-  return row === undefined ? [] : (await targetRows(pool, row, offset, limit)).map(targetReport);
+  return row === undefined ? [] : (await targetRows(pool, row, offset, limit)).map((target) => targetReport(target, row.state === 'canceled'));
 }
 
 /** The order of lists; also what a page token holds. */

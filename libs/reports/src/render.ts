@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { phaseNames, taskLabels, type Comparison, type Distribution, type LatencySummary, type ReportBody, type ReportObject, type ReportTotals, type RunnerReport, type TargetReport, type TaskKind, type Verdict } from '@roundsman/api';
+import { successRate } from './success-rate.ts';
 import { quantile } from './quantile.ts';
 import { distributionOf, type FlatDistribution, type RunnerRow } from './runners.ts';
 
@@ -80,7 +81,7 @@ function body(row: RoundRow, runners: readonly RunnerBrief[]): ReportBody {
     endTime: row.closedAt.toISOString(),
     duration: goDuration(row.closedAt.getTime() - row.start.getTime()),
     totals: { planned, sent, unsent, succeeded, failed, bytes, targets, okTargets, runners: row.runners },
-    successRate: planned === 0 ? 0 : succeeded / planned,
+    successRate: successRate(row, row.state === 'canceled'),
     ...optional('latency', latencySummary(distributionOf(row))),
     ...optional('errors', row.errors),
     ...optional('statusCodes', row.statusCodes),
@@ -106,7 +107,8 @@ export function nodesOf(runners: readonly RunnerBrief[]): { succeeded: string[];
   return { succeeded: succeeded.sort(), failed: failed.sort() };
 }
 
-export function runnerReport(row: RunnerRow): RunnerReport {
+/** `canceled`: its round was. */
+export function runnerReport(row: RunnerRow, canceled: boolean): RunnerReport {
   const { runner, node, state, targets, okTargets, planned, sent, unsent, succeeded, failed, bytes } = row;
   return {
     runner,
@@ -124,7 +126,7 @@ export function runnerReport(row: RunnerRow): RunnerReport {
     succeeded,
     failed,
     bytes,
-    successRate: planned === 0 ? 0 : succeeded / planned,
+    successRate: successRate(row, canceled),
     ...optional('latency', latencySummary(row.latency)),
     ...optional('sendLagP99Us', row.lagP99Us === null ? null : round1(row.lagP99Us)),
     suspect: row.starvation?.suspect === true,
@@ -167,7 +169,8 @@ export const targetColumns = `x.runner, rr.node, x.target, x.layer, x.address, x
   x.latency_count as n, x.latency_sum_us as sum, x.latency_min_us as min, x.latency_max_us as max, x.latency_b as b, x.latency_c as c,
   x.lag_count as "lagCount", x.lag_p99_us as "lagP99", x.phases, x.errors, x.status_codes as "statusCodes", x.reply_codes as "replyCodes"`;
 
-export function targetReport(row: TargetRow): TargetReport {
+/** `canceled`: its round was. */
+export function targetReport(row: TargetRow, canceled: boolean): TargetReport {
   const { runner, target, layer, address, method, planned, sent, unsent, succeeded, failed, bytes, ok } = row;
   return {
     runner,
@@ -187,7 +190,7 @@ export function targetReport(row: TargetRow): TargetReport {
     succeeded,
     failed,
     bytes,
-    successRate: planned === 0 ? 0 : succeeded / planned,
+    successRate: successRate(row, canceled),
     ...optional('latency', latencySummary(distributionOf(row))),
     ...optional('sendLagP99Us', row.lagCount === 0 ? null : round1(row.lagP99)),
     ...optional('phases', row.phases === null ? null : phasesOf(row.phases)),

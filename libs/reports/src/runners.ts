@@ -1,4 +1,4 @@
-import type { Distribution, ProbeErrorCode, Starvation } from '@roundsman/api';
+import type { CutCause, Distribution, ProbeErrorCode, Starvation } from '@roundsman/api';
 import { compareNames, DistributionCollector, percentiles } from '@roundsman/measure';
 import type pg from 'pg';
 
@@ -11,6 +11,7 @@ export interface RunnerRow {
   expected: boolean;
   state: 'ok' | 'failed' | 'canceled' | 'error' | 'missing';
   reason: string | null;
+  cut: CutCause | null;
   startedAt: Date | null;
   endedAt: Date | null;
   starvation: Starvation | null;
@@ -67,7 +68,7 @@ export async function runnerTotals(client: pg.PoolClient, taskUid: string, round
 }
 
 /** In SQL, a runner's record as `RunnerRow` but for its distribution. */
-export const runnerColumns = `x.runner, x.node, x.pod, x.expected, x.state, x.reason, x.started_at as "startedAt", x.ended_at as "endedAt", x.starvation, x.running_load as "runningLoad",
+export const runnerColumns = `x.runner, x.node, x.pod, x.expected, x.state, x.reason, x.cut, x.started_at as "startedAt", x.ended_at as "endedAt", x.starvation, x.running_load as "runningLoad",
   x.targets, x.ok_targets as "okTargets", x.planned::float8, x.sent::float8, x.unsent::float8, x.succeeded::float8, x.failed::float8, x.bytes::float8,
   x.latency_count::float8 as n, x.latency_sum_us as sum, x.latency_min_us as min, x.latency_max_us as max, x.latency_b as b, x.latency_c::float8[] as c,
   x.lag_p99_us as "lagP99Us", x.errors, x.status_codes as "statusCodes", x.reply_codes as "replyCodes"`;
@@ -115,7 +116,6 @@ export function sumRunners(runners: readonly RunnerRow[]) {
   return {
     ...sums,
     runners: states,
-    successRate: sums.planned === 0 ? 0 : sums.succeeded / sums.planned,
     latency,
     percentiles: latency.count === 0 ? undefined : percentiles(latency),
     errors,

@@ -79,6 +79,9 @@ from report.rounds r, lateral json_array_elements(r.verdict_body -> 'findings') 
 where r.closed_at is not null;
 `;
 
+/** The statement that makes one of them. */
+export const layeredView = (name: string): string => `create or replace view grafana.${name} as${up.split(`create or replace view grafana.${name} as`)[1]!.split(';\n')[0]!};`;
+
 export class ReportLayers1763740800004 implements MigrationInterface {
   readonly name = 'ReportLayers1763740800004';
 
