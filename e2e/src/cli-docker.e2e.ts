@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, describe } from '@jest/globals';
-import type { Pod, Runtime } from '@roundsman/api';
+import type { Node, Pod, Runtime } from '@roundsman/api';
 import { eventually, startDocker, testImages, whenDocker, type TestDocker } from '@roundsman/testkit';
 import { kubectlPath } from './kubectl-cluster.ts';
 
@@ -87,6 +87,18 @@ whenDocker(describe)('roundsman up with Docker', () => {
     await eventually(whole, within);
     await docker.request('GET', `/images/${image}/json`);
   }, 120_000);
+
+  it('makes pods of a node that was deleted and is registered again anew, with addresses of its range; Services follow', async () => {
+    await kubectl('delete', 'node', 'node-2');
+    await eventually(async () => {
+      const { spec, status } = JSON.parse(await kubectl('get', 'node', 'node-2', '-o', 'json')) as Node;
+      expect(status?.conditions?.find(({ type }) => type === 'ServicesForwarded')?.status).toBe('True');
+      const [pod] = (await pods()).filter((one) => one.spec.nodeName === 'node-2');
+      expect(pod?.status?.podIP?.split('.').slice(0, 3)).toEqual(spec?.podCIDR?.split('.').slice(0, 3));
+      await whole();
+    }, within);
+    await eventually(async () => expect(JSON.parse((await roundsman('status', '--json')).stdout)).toMatchObject({ state: 'ready', problems: [] }), within);
+  }, 180_000);
 
   it('takes its pods over at a restart', async () => {
     const before = (await pods()).map(({ metadata }) => metadata.uid).sort();
