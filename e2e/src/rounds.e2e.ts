@@ -183,7 +183,7 @@ describe('rounds, from a task to its status', () => {
     for (const runner of plane.runners) runner.silent = true;
     await eventually(async () => expect((await plane.list('runners.roundsman.io')).map((object) => (object.status as { ready?: boolean }).ready)).toEqual([false, false]), { within: 8_000 });
     const task = await plane.create(netReaches, netReach('early', {}));
-    await eventually(async () => expect(condition(await status('early'), 'Scheduled')).toBe('True'));
+    await eventually(async () => expect((await status('early')).conditions?.find(({ type }) => type === 'Scheduled')).toMatchObject({ status: 'False', reason: 'WaitingForRunner', message: expect.stringMatching(/^Round 1, due at .*, waits for a first ready runner/) }));
     expect(await plane.rounds(task.metadata.uid)).toEqual([]);
     plane.runners[0]!.silent = false;
     await eventually(() => plane.ran(task.metadata.uid).length === 1);
