@@ -2,6 +2,9 @@ import { messages, type Bus, type Subscription } from '@roundsman/bus';
 import type { SilentOutcome, SilentRunner } from '@roundsman/reports';
 
 interface Heard {
+  node: string;
+  runtime: string;
+  first: number;
   at: number;
   /** What its process calls itself, and when it took the place of another one. */
   instance: string;
@@ -26,12 +29,12 @@ export class Beats {
 
   async start(bus: Bus): Promise<void> {
     this.#since = Date.now();
-    this.#subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload: { runner, ready, reason, running, instance, pod } }) => {
+    this.#subscription = await bus.subscribe(messages.runnerBeat, {}, ({ payload: { runner, node, runtime, ready, reason, running, instance, pod } }) => {
       const at = Date.now();
       const rounds = running.map(({ taskUid, round }) => roundKey(taskUid, round));
       const before = this.#heard.get(runner);
       const replacedAt = before === undefined || before.instance === instance ? before?.replacedAt : at;
-      this.#heard.set(runner, { at, instance, replacedAt, pod, ready, reason, running: new Set(rounds) });
+      this.#heard.set(runner, { node, runtime, first: before?.first ?? at, at, instance, replacedAt, pod, ready, reason, running: new Set(rounds) });
       for (const round of rounds) {
         let runners = this.#ran.get(round);
         if (runners === undefined) this.#ran.set(round, (runners = new Map()));
@@ -64,6 +67,7 @@ export class Beats {
   /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. */
   explain({ taskUid, round, openMs }: { readonly taskUid: string; readonly round: number; readonly openMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner): SilentOutcome {
     const missing = (reason: string): SilentOutcome => ({ state: 'missing', reason });
+    const ended = (reason: string): SilentOutcome => ({ ...missing(reason), cut: 'ended' });
     if (cause === 'missed') return missing('the time of the round passed while nothing could run it');
     if (silent.notReady !== undefined) return missing(`it was not ready when the round started: ${silent.notReady}`);
     if (silent.received > 0) return missing(`only ${silent.received} of ${silent.parts} parts of its result arrived`);
@@ -74,15 +78,24 @@ export class Beats {
     if (heard === undefined) return missing(`no heartbeat from it for at least ${seconds(this.listeningMs)}`);
     const quiet = Date.now() - heard.at;
     if (quiet > silenceMs) {
+      const successor = this.#successorOf(silent.runner, heard);
+      // Who was silent for longer when the round began is away for another reason.
+      if (successor !== undefined && heard.at > Date.now() - openMs - silenceMs) return ended(`it was replaced by ${successor}, and not heard since ${new Date(heard.at).toISOString()}`);
       const last = `no heartbeat since ${new Date(heard.at).toISOString()} (${seconds(quiet)} before the close)`;
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
     if (heard.running.has(key)) return missing(cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline');
-    if (heard.replacedAt !== undefined && heard.replacedAt > Date.now() - openMs) return missing(restarted(heard.replacedAt, ran, heard.pod));
+    if (heard.replacedAt !== undefined && heard.replacedAt > Date.now() - openMs) return ended(restarted(heard.replacedAt, ran, heard.pod));
     if (ran !== undefined) return missing(`it ran the round until ${new Date(ran).toISOString()}, but its result did not arrive: lost, or still on its way`);
     if (cause === 'canceled') return { state: 'canceled', reason: 'canceled before it began' };
     if (!heard.ready) return missing(`it never picked up the work; ${end} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);
     return missing('it is alive but never picked up the work');
+  }
+
+  /** A runner of the same runtime that came to its node when it had gone. */
+  #successorOf(runner: string, { node, runtime, at }: Heard): string | undefined {
+    for (const [name, heard] of this.#heard) if (name !== runner && heard.node === node && heard.runtime === runtime && heard.first > at && Date.now() - heard.at <= silenceMs) return name;
+    return undefined;
   }
 }
 

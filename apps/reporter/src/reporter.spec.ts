@@ -90,8 +90,8 @@ async function send(result: RoundResult, msgId = `${(sent += 1)}`): Promise<void
   const { runner, kind, taskUid, round } = result;
   await bus.append(messages.result, { runner, kind, taskUid, round }, result, { msgId });
 }
-const beat = (runner: string, change: { ready?: boolean; reason?: string; running?: { taskUid: string; round: number }[]; instance?: string; pod?: string } = {}): void =>
-  bus.publish(messages.runnerBeat, { node: runner.replace('runner', 'node'), runner }, {
+const beat = (runner: string, change: { ready?: boolean; reason?: string; running?: { taskUid: string; round: number }[]; instance?: string; pod?: string; node?: string } = {}): void =>
+  bus.publish(messages.runnerBeat, { node: change.node ?? runner.replace('runner', 'node'), runner }, {
     runner, node: runner.replace('runner', 'node'), runtime: 'default', instance: 'i', sentAt: new Date().toISOString(), version: '0.1.0', ready: true, addresses: [], ports: {}, running: [], capacityQps: 1000, ...change,
   });
 const closedRound = (task: Task, round = 1, within = 10_000): Promise<ReportObject> => eventually<ReportObject | false>(async () => (await reports.round('default', nameOf(task, round))) ?? false, { within });
@@ -287,7 +287,7 @@ describe('the reporter', () => {
     // Right after its start it waits longer, for what a predecessor may have left in the stream.
     const task = newTask();
     const deadlineMs = 12_000;
-    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
     const round = await makeRound(task, { deadlineMs, runners });
     const running = [{ taskUid: task.uid, round: 1 }];
     await send(resultOf(round, 'runner-1'));
@@ -295,6 +295,7 @@ describe('the reporter', () => {
     await send({ ...partial, parts: 4 });
     beat('lost', { running });
     beat('killed', { pod: 'shop/killed' });
+    beat('replaced');
     const beating = setInterval(() => {
       beat('idle');
       beat('busy', { running });
@@ -302,6 +303,7 @@ describe('the reporter', () => {
       beat('lost');
       beat('draining', { ready: false, reason: 'shutting down' });
       beat('killed', { instance: 'next', pod: 'shop/killed' });
+      beat('successor', { node: 'replaced' });
     }, 500);
     try {
       const status = await told(task, 1, deadlineMs + 3_000);
@@ -318,9 +320,12 @@ describe('the reporter', () => {
         lost: expect.stringMatching(/^it ran the round until .*, but its result did not arrive/),
         partial: 'only 1 of 4 parts of its result arrived',
         killed: expect.stringMatching(/^it was restarted during the round: its process was ended, .* \(kubectl describe pod -n shop killed tells why\)$/),
+        replaced: expect.stringMatching(/^it was replaced by successor, and not heard since 20/),
         draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
       });
-      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(9);
+      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(10);
+      expect(status.verdict).toBe('incomplete');
+      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended').map(({ subject }) => subject)).toEqual(['runner killed', 'runner replaced']);
     } finally {
       clearInterval(beating);
     }

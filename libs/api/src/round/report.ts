@@ -59,7 +59,7 @@ export const runnerReportSchema = z.object({
   targets: z.number().int(),
   okTargets: z.number().int(),
   ...countsShape,
-  successRate: z.number().describe('Successes divided by planned requests, 0..1'),
+  successRate: z.number().describe('Successes divided by planned requests, 0..1; in a canceled round by those that were sent and not called back'),
   latency: latencySummarySchema.optional(),
   sendLagP99Us: z.number().optional().describe('How late the prober itself was: p99 of actual minus intended send time at its worst target'),
   suspect: z.boolean().describe('The prober was starved: do not trust its numbers'),
