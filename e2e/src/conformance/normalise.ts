@@ -2,6 +2,8 @@
 const random = '[bcdfghjklmnpqrstvwxz2456789]';
 
 const rules: readonly (readonly [RegExp, string])[] = [
+  // First: the number of a process may be one that a node port may have.
+  [/^([A-Z])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ /gm, '$1LOGGED '],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, 'UID'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME'],
   [/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, 'TIME'],
@@ -14,7 +16,6 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/(?<![-\d])(?!300[0-7]\d|3008[0-5])3[0-2]\d{3}(?=\/(?:TCP|UDP)|$|[\s,}])/g, 'NODEPORT'],
   [/ \(x\d+ over [^)]+\)/g, ''],
   [/kubectl-edit-\d+/g, 'kubectl-edit-N'],
-  [/^([A-Z])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ /gm, '$1LOGGED '],
   // The names of events end in something that never comes twice.
   [/\b(once)\.[0-9a-f]{16}\b/g, '$1.UNIQUE'],
   [/\b(Pod "A_)\w{5}|\b(Invalid value: "A_)\w{5}/g, '$1$2HASH'],
