@@ -10,5 +10,6 @@ export default {
   modulePathIgnorePatterns: ['/dist/'],
   coverageProvider: 'v8',
   workerIdleMemoryLimit: '512MB',
-  testTimeout: 60_000,
+  // Ends what hangs; what a test waits for has limits of its own, which say what was wrong.
+  testTimeout: 180_000,
 };

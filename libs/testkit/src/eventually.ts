@@ -1,9 +1,10 @@
 /**
  * Asks again until the check neither throws nor answers false; then resolves with its answer. After `within` milliseconds
- * (default 5,000) it throws what was wrong the last time. So both `() => expect(x).toBe(1)` and `() => find() ?? false` do.
+ * (default 20,000: it ends what is broken, and no machine is that slow) it throws what was wrong the last time. So both
+ * `() => expect(x).toBe(1)` and `() => find() ?? false` do.
  */
 export async function eventually<T>(check: () => T | Promise<T>, options: { within?: number; every?: number } = {}): Promise<Exclude<T, false>> {
-  const { within = 5_000, every = 20 } = options;
+  const { within = 20_000, every = 20 } = options;
   const deadline = performance.now() + within;
   let last: unknown;
   for (;;) {
