@@ -8,6 +8,7 @@ export * from './kinds/spec.ts';
 export { agentSpecSchema, type AgentSpec } from './kinds/agent-spec.ts';
 export * from './kinds/runtime/schema.ts';
 export * from './runtimes.ts';
+export { runnerResources } from './runner-resources.ts';
 export { builtInNamespaces } from './kinds/namespace.ts';
 export type { Pod } from './kinds/pod/schema.ts';
 export type { PodSpec, PodSpecInput } from './kinds/pod/spec.ts';

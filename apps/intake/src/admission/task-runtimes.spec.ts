@@ -70,7 +70,7 @@ describe('agentSpec', () => {
     [{ env: [{ name: 'A', value: '1', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] }, 'env[0].valueFrom', /may not be specified when `value` is not empty/],
     [{ resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } }, 'resources.requests', /must be less than or equal to cpu limit of 1/],
     [{ resources: { requests: { cpu: '5' } } }, 'resources.requests[cpu]', /^Invalid value: "5": no node has so much, the largest one has 4$/],
-    [{ resources: { limits: { memory: '16Gi' } } }, 'resources.limits[memory]', /no node has so much, the largest one has 8Gi$/],
+    [{ resources: { requests: { memory: '16Gi' } } }, 'resources.requests[memory]', /no node has so much, the largest one has 8Gi$/],
     [{ resources: { limits: { 'nvidia.com/gpu': 1 } } }, 'resources.limits[nvidia.com/gpu]', /the largest one has 0$/],
     [{ resources: { limits: { memory: '4Mi' } } }, 'resources.limits[memory]', /^Invalid value: "4Mi": must be at least 6Mi, with less no container starts/],
     // Each by itself is there, on different nodes.
@@ -78,10 +78,15 @@ describe('agentSpec', () => {
   ])('%j is refused', (agentSpec, field, message) => {
     expect(causes(() => create('AppHttpHealthy', http({ agentSpec }), {}, new SmallCluster()))).toEqual([{ field: `spec.agentSpec.${field}`, message: expect.stringMatching(message) }]);
   });
-  it('tells of a limit of memory below what a runner needs', () => {
-    const warnings = (memory: string): string[] => create('AppHttpHealthy', http({ agentSpec: { resources: { limits: { memory } } } }), {}, new SmallCluster()).warnings;
-    expect(warnings('40Mi')).toEqual([expect.stringMatching(/^spec\.agentSpec\.resources\.limits\[memory\]: 40Mi is little: .* 96Mi.* \(OOMKilled\)$/)]);
-    expect(warnings('96Mi')).toEqual([]);
+  it('tells of a limit of memory below what a runner needs, and of one that a request raises', () => {
+    const warnings = (resources: object): string[] => create('AppHttpHealthy', http({ agentSpec: { resources } }), {}, new SmallCluster()).warnings;
+    expect(warnings({ limits: { memory: '40Mi' } })).toEqual([expect.stringMatching(/^spec\.agentSpec\.resources\.limits\[memory\]: 40Mi is little: .* 96Mi.* \(OOMKilled\)$/)]);
+    expect(warnings({ limits: { memory: '96Mi' } })).toEqual([]);
+    expect(warnings({ requests: { memory: '2Gi' } })).toEqual(['spec.agentSpec.resources.requests[memory]: more than the limit of 1Gi that holds where none is given: the limit is 2Gi, too']);
+    expect(warnings({ requests: { memory: '1Gi' } })).toEqual([]);
+  });
+  it('takes a limit that no node has: only what is set aside must be there', () => {
+    expect(create('AppHttpHealthy', http({ agentSpec: { resources: { limits: { memory: '16Gi' } } } }), {}, new SmallCluster()).warnings).toEqual([]);
   });
   it('finds no room on nodes that run no containers', () => {
     const world = new SmallCluster();

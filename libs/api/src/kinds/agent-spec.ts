@@ -14,7 +14,7 @@ export const agentSpecSchema = z
     affinity: affinitySchema.optional().describe('Nodes on which runners may and should be; all of them unless set'),
     env: z.array(envVarSchema).optional().describe('Variables in the environment of the runners, beside their own'),
     hostNetwork: z.boolean().optional().describe('Runners are in the network of their node, and probe from there'),
-    resources: resourceRequirementsSchema.optional().describe('What a runner needs and may use. Where it is given it is all that holds: none of the defaults is added'),
+    resources: resourceRequirementsSchema.optional().describe('What a runner needs and may use. Requests of 10m of cpu and 64Mi of memory and a limit of 1Gi of memory hold where no other amount is given; a default request is never above a given limit, nor a default limit below a given request'),
     terminationGracePeriodMinutes: z
       .number()
       .int()

@@ -4,6 +4,7 @@ import type { KubeObject } from '../meta.ts';
 import { agentSpecSchema, completeTask, type AgentSpec } from '../kinds/agent-spec.ts';
 import type { ResourceRequirements } from '../kinds/pod/resources.ts';
 import { compareQuantities } from '../quantity.ts';
+import { runnerResources } from '../runner-resources.ts';
 import { duplicate, forbiddenField, invalidValue, type Findings } from './causes.ts';
 import { runsContainers, storedNodes, type Stored } from './cluster.ts';
 import { annotationCauses } from './metadata.ts';
@@ -36,7 +37,9 @@ export function agentSpecRules(task: KubeObject, context: AdmissionContext, { ca
     ...roomCauses(resources, context),
     ...memoryCauses(resources),
   );
-  const { memory } = resources.limits ?? {};
+  const { memory } = runnerResources(resources).limits;
+  const usual = runnerResources().limits['memory'];
+  if (resources.limits?.['memory'] === undefined && memory !== usual) warnings.push(`${field}.resources.requests[memory]: more than the limit of ${usual} that holds where none is given: the limit is ${memory}, too`);
   if (memory !== undefined && compareQuantities(memory, leastMemory) >= 0 && compareQuantities(memory, enoughMemory) < 0) {
     warnings.push(`${field}.resources.limits[memory]: ${memory} is little: a runner that measures needs about ${enoughMemory}, and more with high rates; one that needs more than it may use is ended in the middle of its rounds (OOMKilled)`);
   }
@@ -67,10 +70,11 @@ function madeOf(task: KubeObject): unknown {
 }
 
 /** What every runner requests must be what a node has; where no nodes are known the workload tells. */
-function roomCauses({ limits = {}, requests = {} }: ResourceRequirements, stored: Stored): Cause[] {
+function roomCauses(resources: ResourceRequirements, stored: Stored): Cause[] {
   const nodes = storedNodes(stored).filter(runsContainers).flatMap(({ status }) => (status?.allocatable === undefined ? [] : [status.allocatable]));
   if (nodes.length === 0) return [];
-  const wanted = { ...limits, ...requests };
+  const { limits, requests } = runnerResources(resources);
+  const wanted: Record<string, string> = { ...limits, ...requests };
   const has = (node: Record<string, string>, name: string): boolean => compareQuantities(node[name] ?? '0', wanted[name]!) >= 0;
   const names = Object.keys(wanted).filter((name) => !wanted[name]!.startsWith('-'));
   const causes = names.flatMap((name): Cause[] => {

@@ -41,7 +41,7 @@ describe('the workload of a runtime', () => {
     expect(templateOf(given).metadata.annotations).toMatchObject({ 'k8s.v1.cni.cncf.io/networks': 'ring' });
     expect(servicesOf(given, undefined).map(({ metadata }) => metadata.annotations)).toEqual([{ 'k8s.v1.cni.cncf.io/networks': 'ring' }]);
     expect(templateOf(given).spec['affinity']).toEqual(affinity);
-    expect(containerOf(given).resources).toEqual({ requests: { cpu: '500m' }, limits: { cpu: '1' } });
+    expect(containerOf(given).resources).toEqual({ requests: { cpu: '500m', memory: '64Mi' }, limits: { cpu: '1', memory: '1Gi' } });
     expect(envOf(given)).toMatchObject({ A: '1', ROUNDSMAN_NATS_URL: 'tls://nats.roundsman-system.svc:4222', ROUNDSMAN_RUNNER_NAME: '$(POD_NAME).$(POD_NAMESPACE)' });
   });
 

@@ -1,12 +1,10 @@
-import { canonicalQuantity, runnerImage, tokenHashOf, type EnvVar, type ResourceRequirements } from '@roundsman/api';
+import { canonicalQuantity, runnerImage, runnerResources, tokenHashOf, type EnvVar, type ResourceRequirements } from '@roundsman/api';
 import type { RuntimeFacts } from './facts.ts';
 import { labelsOf, selectorOf, tokenAnnotation } from './labels.ts';
 
 /** User of the image, who has no rights. */
 const runnerUser = 65_532;
 const terminationSeconds = 15;
-/** Little is set aside, so that runtimes find a place on small nodes; no limit of CPU, which would be measured as latency. */
-const defaultResources: ResourceRequirements = { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '1Gi' } };
 
 const fieldRef = (name: string, fieldPath: string): EnvVar => ({ name, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } });
 
@@ -55,8 +53,8 @@ const tcp = container('TCP');
 const udp = container('UDP');
 
 /** As a server stores it: `0.5` of a CPU is `500m`. */
-function canonicalResources({ claims: _claims, ...resources }: ResourceRequirements & { claims?: unknown }): object {
-  return Object.fromEntries(Object.entries(resources).map(([kind, amounts]) => [kind, Object.fromEntries(Object.entries((amounts ?? {}) as Record<string, string | number>).map(([name, amount]) => [name, canonicalQuantity(String(amount))]))]));
+function canonicalResources(given: ResourceRequirements | undefined): object {
+  return Object.fromEntries(Object.entries(runnerResources(given)).map(([kind, amounts]) => [kind, Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, canonicalQuantity(String(amount))]))]));
 }
 
 export function podTemplateOf(facts: RuntimeFacts): { metadata: object; spec: Record<string, unknown> } {
@@ -99,7 +97,7 @@ export function podTemplateOf(facts: RuntimeFacts): { metadata: object; spec: Re
             udp('udp', ports.udp, hostNetwork),
           ],
           readinessProbe: { httpGet: { path: runnerImage.probePath, port: 'http', scheme: 'HTTP' }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 3 },
-          resources: canonicalResources(agentSpec?.resources ?? defaultResources),
+          resources: canonicalResources(agentSpec?.resources),
           securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
           terminationMessagePolicy: 'FallbackToLogsOnError',
           volumeMounts: [
