@@ -6,6 +6,7 @@ import { StatusDraft } from './autoscaler-status.ts';
 import { desiredReplicas } from './metrics/desired-replicas.ts';
 import { firstHistory, scaled, type History } from './pace/history.ts';
 import { paced } from './pace/paced.ts';
+import { Rivals } from './rivals/rivals.ts';
 import { NoScale, scaleTarget, type ScaleTarget } from './scale-target.ts';
 
 /** An answer of an agent serves all autoscalers of one round. */
@@ -27,6 +28,7 @@ export function autoscalers({ caches, objects, recorder, bus, settings }: Deps):
   const readiness = { cpuInitializationMs: settings.autoscalerCpuInitializationMs, initialReadinessDelayMs: settings.autoscalerInitialReadinessDelayMs };
   /** By uid. Lost with the term, as in Kubernetes: the present number is then the first recommendation, so nothing is taken away before a window has passed. */
   const histories = new Map<string, History>();
+  const rivals = new Rivals(caches);
 
   const podsOf = ({ metadata }: HorizontalPodAutoscaler, { selector }: ScaleTarget): Pod[] =>
     caches.pods.by('namespace', metadata.namespace ?? '').filter((pod) => selects(selector, pod.metadata.labels));
@@ -39,24 +41,6 @@ export function autoscalers({ caches, objects, recorder, bus, settings }: Deps):
     });
   }
 
-  /** Names of all that choose one of these pods. */
-  function rivals(autoscaler: HorizontalPodAutoscaler, pods: readonly Pod[]): string[] {
-    return cache
-      .by('namespace', autoscaler.metadata.namespace ?? '')
-      .filter((other) => {
-        if (other.metadata.uid === autoscaler.metadata.uid) return true;
-        try {
-          const { selector } = scaleTarget(other, caches);
-          return pods.some(({ metadata }) => selects(selector, metadata.labels));
-        } catch (error) {
-          if (error instanceof NoScale) return false;
-          throw error;
-        }
-      })
-      .map(({ metadata }) => metadata.name)
-      .sort();
-  }
-
   /** Why the pods of the target cannot be told, which is told; undefined when they can. */
   function selectorProblem(autoscaler: HorizontalPodAutoscaler, target: ScaleTarget, pods: readonly Pod[], status: StatusDraft): string | undefined {
     if (target.selectorText === '') {
@@ -64,7 +48,7 @@ export function autoscalers({ caches, objects, recorder, bus, settings }: Deps):
       status.condition('ScalingActive', false, 'InvalidSelector', "the HPA target's scale is missing a selector");
       return 'selector is required';
     }
-    const names = pods.length === 0 ? [] : rivals(autoscaler, pods);
+    const names = rivals.choosing(autoscaler, pods);
     if (names.length <= 1) return undefined;
     const message = `pods by selector ${target.selectorText} are controlled by multiple HPAs: [${names.map((name) => `{${name} ${autoscaler.metadata.namespace}}`).join(' ')}]`;
     tell(autoscaler, 'Warning', 'AmbiguousSelector', message);
@@ -140,10 +124,17 @@ export function autoscalers({ caches, objects, recorder, bus, settings }: Deps):
   return {
     name: 'autoscalers',
     resyncMs: settings.autoscalerIntervalMs,
-    keys: keysOf(cache),
+    keys: () => {
+      // Targets may have come, gone or come again since the last round.
+      for (const autoscaler of cache.list()) rivals.changed(autoscaler);
+      return keysOf(cache)();
+    },
     wakes: [
       onChange(cache, ({ type, object, before }) => {
-        if (type === 'DELETED') histories.delete(object.metadata.uid);
+        if (type === 'DELETED') {
+          histories.delete(object.metadata.uid);
+          rivals.gone(object);
+        } else rivals.changed(object);
         return type === 'DELETED' || before?.metadata.generation === object.metadata.generation ? [] : [objectKey(object)];
       }),
     ],
