@@ -1,6 +1,6 @@
 import type { Round } from '@roundsman/api';
 import type { Informer } from '@roundsman/reconcile';
-import { cancelRow, closeRound, openRounds, registerRound, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
+import { cancelRow, closeRound, discardRound, openRounds, registerRound, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import type { Arrivals } from './arrivals.ts';
 import type { Beats } from './beats.ts';
@@ -12,7 +12,7 @@ const pollMs = 250;
 const idleMs = 2_000;
 /** Rounds closed at the same time. */
 const concurrency = 3;
-/** How long results without a Round object, or rounds whose object is gone, are left open. */
+/** How long results of a round that nobody has been given so far, or rounds whose object is gone, are left open. */
 const orphanMs = 10_000;
 
 const keyOf = ({ taskUid, round }: OpenRound): string => `${taskUid}/${round}`;
@@ -28,6 +28,8 @@ export class Closer {
       /** For the closes themselves: a giant one takes its time. */
       slowPool: ReportPool;
       rounds: Informer<Round>;
+      /** The Round object of this name as the history has it last, also when it is gone by now. */
+      lastSeen: (namespace: string, name: string) => Promise<{ readonly round: Round; readonly gone: boolean } | undefined>;
       beats: Beats;
       arrivals: Arrivals;
       cancelGraceMs: number;
@@ -89,14 +91,34 @@ export class Closer {
     if (ageMs > orphanMs && rounds.problem() === undefined) {
       const object = rounds.get(round.namespace, round.name);
       if (object === undefined) {
-        log.info({ round: `${round.namespace}/${round.name}`, registered }, 'open round has no Round object (any more): it is closed as canceled');
-        await cancelRow(this.options.pool, round.taskUid, round.round);
+        if (registered || (await this.#recalled(round))) {
+          log.info({ round: `${round.namespace}/${round.name}` }, 'the Round object of an open round is gone: it is closed as canceled');
+          await cancelRow(this.options.pool, round.taskUid, round.round);
+        }
         return undefined;
       }
       // A Postgres that took over may lack what was noted of it, and nobody wakes for a round that its object calls closed.
       if (!registered) await registerRound(this.options.pool, object);
     }
     return leftMs !== undefined && leftMs <= 0 && (await arrivals.allIn(keyOf(round))) ? 'deadline' : undefined;
+  }
+
+  /**
+   * Of a round that only results tell of: notes it from its Round object that is gone by now, and answers true. Where there has been none, the results are of
+   * a round that was given to nobody, and believed they would take the place of those that come when it is made: they are dropped.
+   */
+  async #recalled({ taskUid, round, namespace, name }: OpenRound): Promise<boolean> {
+    const { pool, lastSeen, metrics, log } = this.options;
+    const seen = await lastSeen(namespace, name);
+    if (seen !== undefined && seen.round.spec.taskRef.uid === taskUid && seen.round.spec.number === round) {
+      await registerRound(pool, seen.round);
+      return seen.gone;
+    }
+    const runners = await discardRound(pool, taskUid, round);
+    if (runners.length === 0) return false;
+    metrics.results.inc({ outcome: 'foreign' }, runners.length);
+    log.warn({ round: `${namespace}/${name}`, runners: runners.slice(0, 20), count: runners.length }, 'results of a round that was given to nobody were dropped');
+    return false;
   }
 
   async #close(round: OpenRound, cause: 'complete' | 'deadline' | 'canceled' | 'missed'): Promise<void> {

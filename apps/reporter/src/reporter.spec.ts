@@ -412,6 +412,23 @@ describe('the reporter', () => {
     await eventually(async () => (await metric('roundsman_reporter_results_total{outcome="foreign"}')) === before + 1);
   });
 
+  it('believes nobody about a round that was given to nobody, and keeps what was measured of one that came and went while no reporter was there', async () => {
+    await reporter.stop();
+    const [lasting, early] = [newTask(), newTask()];
+    const round = await makeRound(lasting);
+    for (const runner of ['runner-1', 'stranger']) await send(resultOf(round, runner));
+    await intake.remove(round);
+    await send(roundResult('runner-9', [targetResult('node-1')], { taskUid: early.uid, task: early.name, namespace: 'default', round: 1, roundStart: new Date().toISOString() }));
+    reporter = await startReporter();
+    expect((await closedRound(lasting, 1, 30_000)).status).toMatchObject({ state: 'canceled', totals: { planned: 30, runners: { expected: 3, ok: 1 } } });
+    await eventually(async () => expect(await metric('roundsman_reporter_results_total{outcome="foreign"}')).toBe(2), { within: 30_000 });
+    for (const table of ['rounds', 'runner_rounds', 'parts', 'results']) expect([table, (await pool.query(`select from report.${table} where task_uid = $1`, [early.uid])).rowCount]).toEqual([table, 0]);
+    // Made later it runs as if nothing had been said.
+    const made = await makeRound(early, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
+    await send(resultOf(made, 'runner-1'));
+    expect(await told(early)).toMatchObject({ state: 'succeed', verdict: 'healthy' });
+  }, 60_000);
+
   it('counts no result as missing that waited through an outage longer than its round, in the stream or with an instance that is gone', async () => {
     await reporter.stop();
     const past = { startTime: new Date(Date.now() - 40_000).toISOString(), deadlineMs: -20_000 };

@@ -101,7 +101,12 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     const teller = (this.#teller = new Teller({ pool, bus, rounds, metrics: this.#metrics, log }));
     const arrivals = (this.#arrivals = new Arrivals({ bus, log }));
     const closer = (this.#closer = new Closer({
-      pool, slowPool: this.#slowPool, rounds, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
+      pool, slowPool: this.#slowPool, rounds,
+      lastSeen: async (namespace, name) => {
+        const change = await this.#store.lastChange('rounds.roundsman.io', namespace, name);
+        return change && { round: change.object as unknown as Round, gone: change.type === 'DELETED' };
+      },
+      beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
       onClosed: () => teller.kick(),
     }));
     const maintainer = new Maintainer({ pool: this.#slowPool, settings: config, metrics: this.#metrics, log, also: () => this.#beats.prune() });

@@ -45,7 +45,7 @@ const watches = [change, changeHead] as const;
 const reads = [get, list, changes] as const;
 
 /** Who sends and who handles what: the one table from which all permissions follow. */
-const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
+const table: Record<Role, (own: { node: string; runner: string; task: Identity['task'] }) => Duties> = {
   intake: () => ({ publishes: [...watches, nodePod, nodeVolume, networkChange, ingressSecretsChange], serves: [write, ...reads, nodePods, nodeWrite, nodeMaterials, nodeVolumes, networkState, ingressSecrets] }),
   gateway: () => ({ requests: [write, nodeStats, pipeOpen], pipes: { opens: true }, subscribes: [...watches, live, report], replays: [report] }),
   scheduler: () => ({
@@ -73,13 +73,13 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
     serves: [[nodeStats, { node }], [pipeOpen, { node }]],
     pipes: { answersOf: node },
   }),
-  runner: ({ node, runner }) => ({
+  runner: ({ node, runner, task }) => ({
     publishes: [
       [runnerBeat, { node, runner }],
       [live, { node }],
     ],
     subscribes: [[nodeCancel, { node }]],
-    appends: [[result, { runner }]],
+    appends: [[result, { runner, ...(task === undefined ? {} : { kind: task.kind, taskUid: task.uid }) }]],
     requests: [
       [materials, { runner }],
       [committed, { runner }],
@@ -92,8 +92,8 @@ const table: Record<Role, (own: { node: string; runner: string }) => Duties> = {
 };
 
 export function dutiesOf(identity: Identity): Duties {
-  const { role, node, runner, name } = identity;
+  const { role, node, runner, name, task } = identity;
   if ((role === 'agent' || role === 'runner') && node === undefined) throw new Error(`identity ${name} needs its node`);
   if (role === 'runner' && runner === undefined) throw new Error(`identity ${name} needs its runner`);
-  return table[role]({ node: node ?? '', runner: runner ?? '' });
+  return table[role]({ node: node ?? '', runner: runner ?? '', task });
 }

@@ -11,16 +11,16 @@ export type Role = (typeof roles)[number];
 
 /**
  * Who somebody is on NATS; permissions follow from this and nothing else. `operator` is the person with the `nats`
- * program. `node` and `runner` are Kubernetes names.
+ * program. `node` and `runner` are Kubernetes names. `task`: the only one that this runner ever works for; absent where it may be any.
  */
-export type Identity = { readonly name: string; readonly role: Role; readonly node?: string; readonly runner?: string };
+export type Identity = { readonly name: string; readonly role: Role; readonly node?: string; readonly runner?: string; readonly task?: { readonly kind: string; readonly uid: string } };
 
 /** An identity with its nkey seed: a secret. */
 export type Credential = Identity & { readonly seed: string; readonly publicKey: string };
 
 export const serviceIdentity = (role: (typeof serviceRoles)[number] | 'operator'): Identity => ({ name: role, role });
 export const agentIdentity = (node: string): Identity => ({ name: `agent-${node}`, role: 'agent', node });
-export const runnerIdentity = (runner: string, node: string): Identity => ({ name: `runner-${runner}`, role: 'runner', node, runner });
+export const runnerIdentity = (runner: string, node: string, task?: Identity['task']): Identity => ({ name: `runner-${runner}`, role: 'runner', node, runner, ...(task === undefined ? {} : { task }) });
 
 /** The ingress proxy that the agent of a node keeps. */
 export const ingressIdentity = (node: string): Identity => ({ name: `ingress-${node}`, role: 'ingress', node });

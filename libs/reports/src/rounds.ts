@@ -76,6 +76,33 @@ export async function cancelRow(pool: pg.Pool, taskUid: string, round: number): 
 }
 
 /**
+ * Removes an open round that only results have told of, with all of them: it was given to nobody. Answers whose they were; nothing when it is registered or
+ * closed meanwhile.
+ */
+export async function discardRound(pool: pg.Pool, taskUid: string, round: number): Promise<string[]> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    await client.query('begin');
+    const { rows } = await client.query<{ start: Date }>('select round_start as start from report.rounds where task_uid = $1 and round = $2 and closed_at is null and not registered for update', [taskUid, round]);
+    const [row] = rows;
+    const runners = row === undefined ? [] : (await client.query<{ runner: string }>('select runner from report.runner_rounds where task_uid = $1 and round = $2 order by runner', [taskUid, round])).rows;
+    if (row !== undefined) {
+      for (const { table } of perDay) await client.query(`delete from report.${table} where round_start = $3 and task_uid = $1 and round = $2`, [taskUid, round, row.start]);
+      await client.query('delete from report.rounds where task_uid = $1 and round = $2', [taskUid, round]);
+    }
+    await client.query('commit');
+    broken = false;
+    return runners.map(({ runner }) => runner);
+  } catch (error) {
+    broken = !(await rollBack(client, error));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/**
  * Which of these rounds of a runner need nothing more from it: its result is whole, or its round was closed without it, or is
  * unknown and older than what is kept.
  */

@@ -57,6 +57,9 @@ describe('commit', () => {
     expect(items).toEqual([batch[2]!.object, batch[6]!.object]);
     expect(await store.get(resource, 'default', 'c')).toEqual(batch[6]!.object);
     expect(await store.get(resource, 'default', 'b')).toBeUndefined();
+    expect(await store.lastChange(resource, 'default', 'b')).toEqual(batch[3]);
+    expect(await store.lastChange(resource, 'default', 'c')).toEqual(batch[6]);
+    expect(await store.lastChange(resource, 'default', 'd')).toBeUndefined();
   });
   it('is all or nothing', async () => {
     await commitChanges(client, changesOf(1, [{ name: 'a' }]));

@@ -85,6 +85,17 @@ export class Store implements ObjectSource {
     return { head, changes: found.map(changeOf), more };
   }
 
+  /** The last change of an object that the history still has, also of one that is gone: its object is as it was then. */
+  async lastChange(resource: string, namespace: string, name: string): Promise<Change | undefined> {
+    const { rows } = await this.#pool.query<ChangeRow>({
+      name: 'store-last-change',
+      text: `select version, of_resource, type, resource, namespace, name, uid, body from roundsman.changes
+       where resource = $1 and namespace = $2 and name = $3 order by version desc limit 1`,
+      values: [resource, namespace, name],
+    });
+    return rows[0] && changeOf(rows[0]);
+  }
+
   /** Newest version that is committed. */
   async head(): Promise<number> {
     const { rows } = await this.#pool.query<{ head: number }>(history);

@@ -3,19 +3,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenHashOf, type Runtime, type RuntimeRunner } from '@roundsman/api';
-import { connectBus, messages, serviceIdentity, type Bus } from '@roundsman/bus';
+import { connectBus, ensureStreams, messages, serviceIdentity, type Bus } from '@roundsman/bus';
 import { makeLogger } from '@roundsman/service';
 import { eventually, startNats, type TestNats } from '@roundsman/testkit';
 import { decideLogin } from './decide.ts';
 import { answerRunnerLogins, refusals } from './runner-logins.ts';
 
 const runner = (name: string, node: string): RuntimeRunner => ({ runner: name, node, pod: name.split('.')[0]!, ready: false });
-const runtime = (name: string, token: string | undefined, runners?: RuntimeRunner[]): Runtime =>
+const runtime = (name: string, token: string | undefined, runners?: RuntimeRunner[], task?: object): Runtime =>
   ({
     apiVersion: 'roundsman.io/v1',
     kind: 'Runtime',
     metadata: { name, namespace: 'default' },
-    spec: { kind: 'DaemonSet', families: ['v4'], ingress: false, ...(token === undefined ? {} : { tokenHash: tokenHashOf(token) }) },
+    spec: { kind: 'DaemonSet', families: ['v4'], ingress: false, ...(token === undefined ? {} : { tokenHash: tokenHashOf(token) }), ...(task === undefined ? {} : { task }) },
     ...(runners === undefined ? {} : { status: { runners } }),
   }) as Runtime;
 
@@ -48,7 +48,7 @@ describe('controllers that answer NATS', () => {
   const lines: string[] = [];
   const log = makeLogger({ level: 'info', format: 'json', stream: { write: (line) => void lines.push(line) } });
   beforeAll(async () => {
-    nats = await startNats({ issuer: true, identities: [serviceIdentity('controllers')] });
+    nats = await startNats({ issuer: true, identities: [serviceIdentity('controllers'), serviceIdentity('scheduler')] });
     folder = await mkdtemp(join(tmpdir(), 'issuer-'));
     seedFile = join(folder, 'issuer.nk');
     await writeFile(seedFile, nats.issuerSeed);
@@ -83,6 +83,29 @@ describe('controllers that answer NATS', () => {
       expect(heard).toContain('a-1.default');
     });
     expect(bus.health()).toMatchObject({ connected: true, violations: [] });
+  });
+
+  it('let a runner that was made for one task send results of that task alone, and one of the default runtime of any', async () => {
+    const task = { kind: 'NetReach', resource: 'netreaches.roundsman.io', namespace: 'default', name: 'mesh', uid: 'uid-1' };
+    const runtimes = [runtime('own', 'token-own', [runner('own-1.default', 'n1')], task), runtime('default', 'token-any', [runner('any-1.default', 'n1')])];
+    const controllers = await nats.connect('controllers');
+    buses.push(controllers);
+    await ensureStreams(await nats.connect('scheduler'));
+    await answerRunnerLogins(controllers, seedFile, { list: () => runtimes }, log);
+    const sending = async (user: string, password: string): Promise<(kind: 'NetReach' | 'NetDNS', taskUid: string) => Promise<unknown>> => {
+      const bus = await connectBus({ servers: nats.url, identity: `runner-${user}`, login: { user, password } });
+      buses.push(bus);
+      return (kind, taskUid) => {
+        const result = { runner: user, node: 'n1', kind, namespace: 'default', task: 'mesh', taskUid, round: 1, roundStart: new Date().toISOString(), part: 1, parts: 1, targets: [] };
+        return bus.append(messages.result, { runner: user, kind, taskUid, round: 1 }, result, { msgId: `${user}${kind}${taskUid}` });
+      };
+    };
+    const own = await sending('own-1.default', 'token-own');
+    await expect(own('NetReach', 'uid-1')).resolves.toMatchObject({ duplicate: false });
+    await expect(own('NetReach', 'uid-2')).rejects.toThrow('may not publish');
+    await expect(own('NetDNS', 'uid-1')).rejects.toThrow('may not publish');
+    const any = await sending('any-1.default', 'token-any');
+    await expect(any('NetReach', 'uid-2')).resolves.toMatchObject({ duplicate: false });
   });
 
   it('tell a flood of refusals by its number', async () => {
