@@ -77,6 +77,23 @@ describe('a runner process', () => {
     await ended(second.child, 'SIGTERM');
   });
 
+  it('that was stopped over the end of its round sends the rest when it goes on, and counts as servers do', async () => {
+    const { child } = await rig.process('runner-1', await rig.folder());
+    const order = httpOrder('runner-1', 'stopped', `${http}?task=stopped`, { qps: 20, seconds: 2 });
+    await rig.send(order);
+    await eventually(() => total('stopped') > 5, { within: 10_000 });
+    child.kill('SIGSTOP');
+    const before = total('stopped');
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    child.kill('SIGCONT');
+    const { outcome, targets } = await rig.outcome(order);
+    expect(before).toBeLessThan(40);
+    expect(targets[0]).toMatchObject({ planned: 40, sent: 40, unsent: 0 });
+    expect(total('stopped')).toBe(40);
+    expect(outcome.starvation).toMatchObject({ suspect: true });
+    await ended(child, 'SIGTERM');
+  });
+
   it('idles in little memory and next to no CPU', async () => {
     const { child } = await rig.process('runner-1', await rig.folder());
     const ticks = (): number => {

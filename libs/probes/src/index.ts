@@ -1,4 +1,4 @@
-export { probes, runRound, runTarget, runMaximum, plannedRequests, sendGraceMs, resolveTimeoutMs, type Measured, type ProbeContext, type RoundOutcome, type RoundProgress } from './round.ts';
+export { probes, runRound, runTarget, runMaximum, plannedRequests, resolveTimeoutMs, type Measured, type ProbeContext, type RoundOutcome, type RoundProgress } from './round.ts';
 export { compilePolicy, parseAddress, defaultDenied, type Policy, type PolicySettings } from '@roundsman/api/policy';
 export { startStarvationMeter, starvationThresholds, throttledMicroseconds, type StarvationMeter } from './starvation.ts';
 export { maxFailures } from './recorder.ts';

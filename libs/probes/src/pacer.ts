@@ -26,12 +26,18 @@ export class Pacer {
   readonly #due: (slot: number, now: number) => void;
   readonly #finished = Promise.withResolvers<void>();
   #next = 0;
+  #mostLateMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
 
   constructor(plan: PacePlan, due: (slot: number, now: number) => void) {
     this.#plan = plan;
     this.#due = due;
+  }
+
+  /** By how much a slot was called after it was due, at the most, milliseconds. */
+  get mostLateMs(): number {
+    return this.#mostLateMs;
   }
 
   /** Resolves when every slot was called or `stop` was. */
@@ -52,6 +58,7 @@ export class Pacer {
     const { start, interval, count } = this.#plan;
     let now = performance.now();
     let sent = 0;
+    if (this.#next < count) this.#mostLateMs = Math.max(this.#mostLateMs, now - (start + this.#next * interval));
     while (this.#next < count && start + this.#next * interval <= now) {
       if (sent === burst) {
         this.#immediate = setImmediate(this.#tick);

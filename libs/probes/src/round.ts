@@ -5,11 +5,11 @@ import { prepareDns } from './dns/probe.ts';
 import { ProbeError } from './errors.ts';
 import { prepareHttp } from './http/probe.ts';
 import { limitsFor, type Limits } from './limits.ts';
-import { Pacer } from './pacer.ts';
 import { compilePolicy, type Policy } from '@roundsman/api/policy';
 import type { Prepared, Probe } from './probe.ts';
 import { rehearse } from './rehearsal.ts';
 import { pin, type Pinned } from './resolve.ts';
+import { dueAt, latestSend, sendAll, type Schedule } from './sending.ts';
 import { startStarvationMeter } from './starvation.ts';
 import { TargetRun } from './target-run.ts';
 import { after, longestTimerMs } from './timer.ts';
@@ -17,8 +17,6 @@ import { after, longestTimerMs } from './timer.ts';
 /** Every probe kind. Adding one is one folder and one line here. */
 export const probes: { http: Probe<HttpTarget>; dns: Probe<DnsTarget> } = { http: prepareHttp, dns: prepareDns };
 
-/** How long after the end of the schedule its last requests may still leave, milliseconds. */
-export const sendGraceMs = 100;
 /** How long names may take to resolve at the start of a round, milliseconds. */
 export const resolveTimeoutMs = 5000;
 
@@ -41,6 +39,11 @@ export interface ProbeContext {
   limits?: Partial<Limits>;
   /** When the first request is due, milliseconds since the epoch; absent or past: at once. Getting ready happens before. */
   startAtMs?: number;
+  /**
+   * When all must have ended, milliseconds since the epoch: as long as they can, requests that the prober held up leave after the end of the schedule.
+   * Absent: however long that takes.
+   */
+  endAtMs?: number;
 }
 
 /** What a round has measured so far: requests under way are not among those sent. */
@@ -74,7 +77,7 @@ export function plannedRequests(budget: RequestBudget): number {
 export async function runRound(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>, materials: Materials, ctx: ProbeContext): Promise<RoundOutcome> {
   for (const target of order.targets) prepare(target, order.expect, materials);
   const open = compilePolicy({ deny: [] });
-  await rehearse(order.targets.map((target) => target.probe), (targets, request) => execute({ targets, request, expect: {} }, {}, { signal: ctx.signal, policy: open, limits: { connections: 4 } }));
+  await rehearse(order.targets.map((target) => target.probe), (targets, request) => execute({ targets, request, expect: {} }, {}, { signal: ctx.signal, policy: open, limits: { connections: 4 }, endAtMs: 0 }));
   await untilStart(ctx);
   return execute(order, materials, ctx);
 }
@@ -98,17 +101,15 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
   const meter = startStarvationMeter();
   const reporting = reportProgress(runs.map(({ run }) => run), planned * runs.length, ctx);
   const stopKeeping = keepMeasured(runs.map(({ run }) => run), order.expect, { startedAt, startedWall }, ctx);
-  let pacer: Pacer | undefined;
-  const cancel = (): void => {
-    pacer?.stop();
-    for (const { run } of runs) run.cancel();
-  };
+  const cancel = (): void => runs.forEach(({ run }) => run.cancel());
   ctx.signal.addEventListener('abort', cancel, { once: true });
   let starvation: Starvation;
   try {
     const pinned = await pinAll(runs.map(({ prepared }, i) => ({ prepared, target: order.targets[i]! })), ctx);
-    const interval = 1000 / budget.qps;
     const start = performance.now();
+    const { durationMs, timeoutMs } = budget;
+    const over = ctx.endAtMs === undefined ? Number.POSITIVE_INFINITY : start + ctx.endAtMs - Date.now();
+    const schedule: Schedule = { start, durationMs, interval: 1000 / budget.qps, planned, lanes: runs.length, over, timeoutMs };
     const limits = { ...limitsFor(budget, runs.length), ...ctx.limits };
     const ready: TargetRun[] = [];
     runs.forEach(({ run }, i) => {
@@ -117,18 +118,10 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
         run.refuse(where);
         return;
       }
-      const offset = start + (interval * ready.length) / runs.length;
-      run.begin(where, (slot) => offset + slot * interval, budget.timeoutMs, limits, start + budget.durationMs + sendGraceMs);
-      ready.push(run);
+      const lane = ready.push(run) - 1;
+      run.begin(where, (slot) => dueAt(schedule, lane, slot), timeoutMs, limits, latestSend(schedule));
     });
-    if (!ctx.signal.aborted && ready.length > 0) {
-      // One loop for all targets: slot g belongs to target g mod n. Targets that cannot be addressed keep their gaps.
-      const lanes = runs.length;
-      pacer = new Pacer({ start, interval: interval / lanes, count: planned * lanes }, (slot) => ready[slot % lanes]?.due());
-      const callOff = after(budget.durationMs + sendGraceMs, () => ready.forEach((run) => run.endSending()));
-      await Promise.all([pacer.run(), ...ready.map((run) => run.finished())]);
-      callOff();
-    }
+    await sendAll(ready, schedule, ctx.signal);
   } finally {
     ctx.signal.removeEventListener('abort', cancel);
     starvation = meter.stop();

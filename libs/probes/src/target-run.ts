@@ -34,7 +34,7 @@ export class TargetRun implements Lane {
 
   /**
    * Connects nothing yet. `intended(k)` tells when request k is due, milliseconds of performance.now(). After `until` nothing is sent, also when a process
-   * that stood still for so long wakes up with all of it due.
+   * that stood still until then wakes up with all of it due.
    */
   begin(pinned: Pinned, intended: (slot: number) => number, timeoutMs: number, limits: Limits, until = Number.POSITIVE_INFINITY): void {
     this.#family = pinned.family === 6 ? 'v6' : 'v4';

@@ -216,7 +216,7 @@ export class Rounds {
       let last: RoundProgress = { progress: 0, targets: order.targets.length, planned, sent: 0, succeeded: 0, failed: 0, errors: {} };
       this.#live(order, 'started', last);
       const outcome = await measureInThread(
-        { order: { targets: order.targets, request: order.request, expect: order.expect }, materials, policy, startAtMs, measuredFile: journal.measuredFile(entry.key) },
+        { order: { targets: order.targets, request: order.request, expect: order.expect }, materials, policy, startAtMs, endAtMs: endOf(order), measuredFile: journal.measuredFile(entry.key) },
         {
           script: this.#script, heapMb, signal: abort.signal,
           onProgress: (progress) => this.#live(order, 'running', (last = progress)),

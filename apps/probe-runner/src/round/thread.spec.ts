@@ -25,7 +25,7 @@ describe('a measuring thread that goes wrong', () => {
     return pathToFileURL(file);
   };
   const measure = async (code: string, signal = new AbortController().signal) =>
-    measureInThread({ order: httpOrder('runner-1', 't', 'http://127.0.0.1:1/'), materials: {}, policy: {}, startAtMs: 0, measuredFile: join(folder, 'measured') }, { script: await script(code), heapMb: 32, signal, onProgress: () => undefined, onNotKept: () => undefined });
+    measureInThread({ order: httpOrder('runner-1', 't', 'http://127.0.0.1:1/'), materials: {}, policy: {}, startAtMs: 0, endAtMs: Number.POSITIVE_INFINITY, measuredFile: join(folder, 'measured') }, { script: await script(code), heapMb: 32, signal, onProgress: () => undefined, onNotKept: () => undefined });
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'roundsman-threads-'));

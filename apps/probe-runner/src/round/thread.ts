@@ -9,6 +9,8 @@ export interface ThreadOrder {
   readonly policy: PolicySettings;
   /** When the first request is due, milliseconds since the epoch. */
   readonly startAtMs: number;
+  /** When it must have ended, milliseconds since the epoch. */
+  readonly endAtMs: number;
   /** Where it writes, now and then, what it has measured so far (`keepMeasured`). */
   readonly measuredFile: string;
 }

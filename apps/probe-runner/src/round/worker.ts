@@ -4,7 +4,7 @@ import { messageOf } from '../log.ts';
 import { keepMeasured } from '../spool/measured.ts';
 import type { FromThread, ThreadOrder } from './thread.ts';
 
-const { order, materials, policy, startAtMs, measuredFile } = workerData as ThreadOrder;
+const { order, materials, policy, startAtMs, endAtMs, measuredFile } = workerData as ThreadOrder;
 const stopping = new AbortController();
 const tell = (message: FromThread): void => parentPort?.postMessage(message, []);
 
@@ -22,6 +22,7 @@ try {
     signal: stopping.signal,
     policy: compilePolicy(policy),
     startAtMs,
+    endAtMs,
     onProgress: (progress) => tell({ progress }),
     onMeasured: keep,
   });
