@@ -52,9 +52,9 @@ export class FakeLoop {
       jest.spyOn(globalThis, 'clearImmediate').mockImplementation(removed),
     ];
     try {
-      let over = false;
-      const result = begin().finally(() => (over = true));
-      while (!over) await this.#turn();
+      const state = { over: false };
+      const result = begin().finally(() => (state.over = true));
+      while (!state.over) await this.#turn();
       return await result;
     } finally {
       for (const mock of mocks) mock.mockRestore();
