@@ -3,6 +3,8 @@ export * from './kind.ts';
 export * from './registry.ts';
 export * from './cluster-network.ts';
 export { defaultIngressClass, ingressClassOf, ingressController, isServedIngress, legacyIngressClassAnnotation, stripPrefixAnnotation } from './ingress-class.ts';
+export { comparedPath, ingressOrder } from './ingress-rules.ts';
+export { canonicalPath } from './url-path.ts';
 export * from './kinds/task.ts';
 export * from './kinds/spec.ts';
 export { agentSpecSchema, type AgentSpec } from './kinds/agent-spec.ts';

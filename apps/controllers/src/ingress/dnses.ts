@@ -5,17 +5,19 @@ import { controllerReference, isControlledBy } from '../owner.ts';
 import { wholeSeconds } from '../timestamps.ts';
 import { isNamespaceEnding } from '../workloads/pods.ts';
 import { problemsOf } from './backends.ts';
+import { Claims } from './claims.ts';
 import { dnsStatusOf, ingressOf, ingressSuffix, nameTaken, portIn } from './dns-plan.ts';
 
 /** Serves objects of the kind DNS (MiniK8s): each owns an Ingress, which goes with it; names lead to that by themselves. */
 export function dnses(deps: Deps): LoopDefinition {
   const { caches, objects } = deps;
   const all = keysOf(caches.dnses);
+  const claims = new Claims();
 
   const leadingTo = ({ metadata }: Service): string[] =>
     caches.dnses.by('namespace', metadata.namespace ?? '').filter(({ spec }) => spec.paths.some(({ service }) => service.name === metadata.name)).map(objectKey);
   /** Whoever it belongs to, its name is that of one object's Ingress. */
-  const namesake = ({ metadata }: Ingress): string[] => (metadata.name.endsWith(ingressSuffix) ? [`${metadata.namespace ?? ''}/${metadata.name.slice(0, -ingressSuffix.length)}`] : []);
+  const namesake = (key: string): string[] => (key.endsWith(ingressSuffix) ? [key.slice(0, -ingressSuffix.length)] : []);
 
   /** The Ingress as it is then; undefined: its name is another's, or nothing more can be made in its namespace. */
   async function serve(dns: Dns, className: string): Promise<Ingress | undefined> {
@@ -39,10 +41,13 @@ export function dnses(deps: Deps): LoopDefinition {
 
   return {
     name: 'dnses',
-    keys: all,
+    keys: () => {
+      claims.seen(caches.ingresses);
+      return all();
+    },
     wakes: [
       onOwnChange(caches.dnses),
-      onChange(caches.ingresses, ({ object }) => namesake(object)),
+      onChange(caches.ingresses, (change) => [objectKey(change.object), ...claims.changed(change)].flatMap(namesake)),
       onChange(caches.ingressClasses, all),
       onChange(caches.services, ({ object }) => leadingTo(object)),
     ],
@@ -53,7 +58,7 @@ export function dnses(deps: Deps): LoopDefinition {
       const served = caches.ingressClasses.list().filter(({ spec }) => spec.controller === ingressController).map(({ metadata }) => metadata.name).sort();
       const ingress = await serve(dns, served[0] ?? 'roundsman');
       const problems = [
-        ...(ingress === undefined ? [nameTaken(ingressOf(dns, '').metadata.name)] : []),
+        ...(ingress === undefined ? [nameTaken(ingressOf(dns, '').metadata.name)] : claims.problemsOf(ingress, caches.ingressClasses.list())),
         ...problemsOf(dns.spec.paths.map(({ path, service: { name, port } }) => ({ service: name, port: portIn(port), way: `path ${dns.spec.host}${path}` })), namespace, (name) => caches.services.get(namespace, name)),
       ];
       const address = ingress?.status?.loadBalancer.ingress?.[0]?.ip;

@@ -1,13 +1,14 @@
 import { ingressClassOf, isServedIngress, type Ingress, type KubeObject, type Service } from '@roundsman/api';
-import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../loop.ts';
+import { byKey, keysOf, objectKey, onChange, type Deps, type LoopDefinition } from '../loop.ts';
 import { backendsOf, problemsOf } from './backends.ts';
 import { certificateProblemsOf, secretNames } from './certificates.ts';
+import { Claims } from './claims.ts';
 import { entranceAddresses, isEntrance } from './entrance.ts';
 
 /** What decides whether requests can be forwarded to it. */
 const wayIn = ({ spec }: Service): string => JSON.stringify([spec.type === 'ExternalName', spec.ports?.map(({ port, name: called }) => [port, called])]);
 
-/** Tells Ingresses that the cluster serves at which address they are reached, and which of their services and certificates are not there. Those of other classes are not touched; of those whose class is gone our address is taken off. */
+/** Tells Ingresses that the cluster serves at which address they are reached, which of their services and certificates are not there, and what of theirs an older one has. Those of other classes are not touched; of those whose class is gone our address is taken off. */
 export function ingresses(deps: Deps): LoopDefinition {
   const { caches, objects, recorder, settings } = deps;
   const tell = recorder.from('ingress-controller');
@@ -15,6 +16,7 @@ export function ingresses(deps: Deps): LoopDefinition {
   /** By key: what was told last, and when (ms), so that it is not told with every look, but again before the events are gone. */
   const told = new Map<string, { readonly text: string; readonly atMs: number }>();
   const againMs = settings.eventTtlMs / 2;
+  const claims = new Claims();
 
   const leadingTo = ({ metadata }: Service): string[] =>
     caches.ingresses.by('namespace', metadata.namespace ?? '').filter((ingress) => backendsOf(ingress).some(({ service }) => service === metadata.name)).map(objectKey);
@@ -27,6 +29,7 @@ export function ingresses(deps: Deps): LoopDefinition {
     const problems = [
       ...problemsOf(backendsOf(ingress), namespace, (service) => caches.services.get(namespace, service)),
       ...certificateProblemsOf(ingress, (secret) => caches.secrets.get(namespace, secret)),
+      ...claims.problemsOf(ingress, caches.ingressClasses.list()),
     ];
     const text = JSON.stringify([ingress.metadata.uid, problems]);
     const before = told.get(key);
@@ -39,9 +42,12 @@ export function ingresses(deps: Deps): LoopDefinition {
 
   return {
     name: 'ingresses',
-    keys: all,
+    keys: () => {
+      claims.seen(caches.ingresses);
+      return all();
+    },
     wakes: [
-      onOwnChange(caches.ingresses),
+      onChange(caches.ingresses, (change) => [objectKey(change.object), ...claims.changed(change)]),
       onChange(caches.ingressClasses, all),
       onChange(caches.secrets, ({ object }) => showing(object)),
       onChange(caches.services, ({ type, object, before }) => {

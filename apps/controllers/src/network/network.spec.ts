@@ -6,7 +6,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await TestCluster.start({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500', ROUNDSMAN_INTAKE_POD_CIDRS: '10.244.0.0/16,fd00:10:244::/48', ROUNDSMAN_INTAKE_SERVICE_CIDRS: '10.96.0.0/16,fd00:10:96::/112' });
   cluster.nodes.placement = () => undefined;
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 
 const system = 'kube-system';
@@ -32,7 +32,7 @@ describe('the pod CIDRs of nodes', () => {
     await cluster.startControllers({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500' });
     cluster.nodes.join('n4');
     await cluster.until(async () => expect(await cidrs('n4')).toEqual(['10.244.3.0/24', 'fd00:10:244:3::/64']));
-  }, 30_000);
+  });
 
   it('are refused when another node has them, whoever writes', async () => {
     const [taken] = (await cidrs('n1'))!;
@@ -56,7 +56,7 @@ describe('the pod CIDRs of nodes', () => {
     await cluster.until(async () => expect((await cluster.get<Node>('nodes', 'n4'))?.status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('Unknown'));
     await cluster.delete('nodes', 'n4');
     await cluster.until(async () => expect((await cidrs('n6'))?.[0]).toBe(freed));
-  }, 30_000);
+  });
 
   it('a node without a pod network is closed by a taint until it has one', async () => {
     const taints = async (): Promise<string[]> => ((await cluster.get<Node>('nodes', 'n1'))?.spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
@@ -139,7 +139,7 @@ describe('the services of the cluster itself', () => {
     cluster.nodes.tells = () => ({});
     cluster.nodes.join('n1');
     await cluster.until(async () => expect([await slices('kube-dns'), await slices('ingress'), await slices('nats')]).toEqual([[], [], []]));
-  }, 20_000);
+  });
 });
 
 describe('names of services', () => {
@@ -172,18 +172,38 @@ describe('names of services', () => {
   });
 
   it('Ingress: its address and what is missing, if the cluster serves it; those of others are not touched', async () => {
-    const rule = (service: string) => [{ http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: service, port: { number: 8080 } } } }] } }];
+    const rule = (service: string) => [{ host: `${service}.example`, http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: service, port: { number: 8080 } } } }] } }];
     const make = (name: string, more: object): Promise<Ingress> => cluster.create<Ingress>({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name }, spec: { rules: rule('nothing'), ...more } });
     const own = await make('own', {});
     const port = await make('port', { rules: rule('shop') });
     const foreign = await make('foreign', { ingressClassName: 'nginx' });
     await cluster.until(async () => {
       for (const one of ['own', 'port']) expect((await ingress(one))?.status?.loadBalancer).toEqual({ ingress: [{ ip: '10.97.0.1' }] });
-      expect(await cluster.events(own)).toEqual(['ServiceNotFound: Service "nothing" does not exist in namespace "default" (path */)']);
-      expect(await cluster.events(port)).toEqual(['ServicePortNotFound: Service "shop" has no port 8080 (path */)']);
+      expect(await cluster.events(own)).toEqual(['ServiceNotFound: Service "nothing" does not exist in namespace "default" (path nothing.example/)']);
+      expect(await cluster.events(port)).toEqual(['ServicePortNotFound: Service "shop" has no port 8080 (path shop.example/)']);
     });
     expect((await ingress('foreign'))?.status?.loadBalancer).toEqual({});
     expect(await cluster.events(foreign)).toEqual([]);
+  });
+
+  it('Ingress, DNS: who comes first has a host and path, which the others are told until it is gone', async () => {
+    const backend = { service: { name: 'shop', port: { number: 80 } } };
+    const make = (name: string, more: object = {}): Promise<Ingress> =>
+      cluster.create<Ingress>({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name }, spec: { rules: [{ host: 'mall.example', http: { paths: ['/', '/own'].map((path) => ({ path: `${path}${path === '/' ? '' : `-${name}`}`, pathType: 'Prefix', backend })) } }], ...more } });
+    const first = await make('a-first');
+    const second = await make('b-second');
+    const foreign = await make('c-foreign', { ingressClassName: 'nginx' });
+    await cluster.create({ apiVersion: 'roundsman.io/v1', kind: 'DNS', metadata: { name: 'mall' }, spec: { host: 'mall.example', paths: [{ path: '/', service: { name: 'shop', port: 80 } }, { path: '/free', service: { name: 'shop', port: 80 } }] } });
+    const taken = 'PathTaken: Ingress "default/a-first" comes first and gets the requests of path mall.example/';
+    await cluster.until(async () => {
+      expect(await ready('mall')).toBe(`False ${taken}`);
+      expect(await cluster.events(second)).toEqual([taken]);
+    });
+    for (const one of [first, foreign]) expect(await cluster.events(one)).toEqual([]);
+    await cluster.delete('ingresses.networking.k8s.io', 'a-first');
+    await cluster.until(async () => expect(await ready('mall')).toBe('False PathTaken: Ingress "default/b-second" comes first and gets the requests of path mall.example/'));
+    await cluster.delete('ingresses.networking.k8s.io', 'b-second');
+    await cluster.until(async () => expect(await ready('mall')).toBe('True Served: All paths lead to services'));
   });
 
   it('Ingress: a certificate that is missing, of another type or broken, told when it is so', async () => {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { canonicalPath } from '@roundsman/api';
 import type { Logger } from 'pino';
 import { hostName } from '../rules/host.ts';
-import { canonicalPath } from '../rules/path.ts';
 import type { Found, Routes } from '../rules/routes.ts';
 import type { Backends } from '../upstream/backends.ts';
 import type { Choice } from '../upstream/choice.ts';

@@ -1,6 +1,6 @@
-import { stripPrefixAnnotation, type Ingress, type IngressBackend } from '@roundsman/api';
+import { comparedPath, stripPrefixAnnotation, type Ingress, type IngressBackend } from '@roundsman/api';
 import { Hosts } from './host.ts';
-import { canonicalPath, PathRules } from './path.ts';
+import { PathRules } from './path.ts';
 
 /** A port of a Service as an Ingress names it. */
 export interface ServicePortReference {
@@ -99,10 +99,11 @@ export class Routes {
     for (const { host = '', http } of spec.rules ?? []) {
       const rules = this.#rulesOf(host.toLowerCase());
       rules.fallback ??= fallback;
-      for (const { path = '/', pathType, backend } of http?.paths ?? []) {
-        const route: Route = { ingress: keyOf(ingress), target: targetOf(ingress, backend), stripsPrefix, redirects: redirects(ingress) };
+      for (const one of http?.paths ?? []) {
+        const { match, path } = comparedPath(one);
+        const route: Route = { ingress: keyOf(ingress), target: targetOf(ingress, one.backend), stripsPrefix, redirects: redirects(ingress) };
         if (route.target.kind === 'service') this.#references.push(route.target);
-        rules.paths.add(canonicalPath(path) ?? path, pathType === 'Exact' ? 'exact' : 'prefix', route);
+        rules.paths.add(path, match, route);
       }
     }
   }
