@@ -37,23 +37,23 @@ describe('a namespace that was deleted', () => {
   it('goes, however much is in it', async () => {
     const { state, sweep } = setUp(10_000);
     sweep.start();
-    await eventually(() => expect([state.list('configmaps').length, state.list('namespaces').length]).toEqual([0, 0]), { within: 20_000 });
+    await eventually(() => expect([state.list('configmaps').length, state.list('namespaces').length]).toEqual([0, 0]), { within: 120_000 });
   });
   it('goes though deletions were refused for a while', async () => {
     const { state, sweep, refuse } = setUp(3);
     refuse(4);
     sweep.start();
-    await eventually(() => expect([state.list('configmaps').length, state.list('namespaces').length]).toEqual([0, 0]), { within: 5_000 });
+    await eventually(() => expect([state.list('configmaps').length, state.list('namespaces').length]).toEqual([0, 0]));
   });
   it('waits for finalizers of its own', async () => {
     const { state, sweep, submit } = setUp(3, ['example.com/x']);
     sweep.start();
-    await eventually(() => expect(state.list('configmaps')).toEqual([]), { within: 5_000 });
+    await eventually(() => expect(state.list('configmaps')).toEqual([]));
     // A write that comes after all that the sweep has asked for.
     const write = { resource: 'namespaces', name: 'big', fieldValidation: 'Strict', dryRun: false, user: 'ada' } as const;
     await submit({ ...write, operation: 'update', object: { metadata: { name: 'big', labels: { a: 'b' }, finalizers: ['example.com/x'] } } });
     expect(state.list('namespaces')).toHaveLength(1);
     await submit({ ...write, operation: 'update', object: { metadata: { name: 'big' } } });
-    await eventually(() => expect(state.list('namespaces')).toEqual([]), { within: 5_000 });
+    await eventually(() => expect(state.list('namespaces')).toEqual([]));
   });
 });

@@ -121,7 +121,7 @@ describe('a home', () => {
       await Promise.all(takers.map((taker) => { const gone = once(taker, 'exit'); taker.kill('SIGKILL'); return gone; }));
       expect(readdirSync(folder).filter((name) => name.startsWith('lock.'))).toEqual([]);
     }
-  }, 60_000);
+  });
 });
 
 describe('clearing up after killed demos', () => {

@@ -34,7 +34,7 @@ describe('a kept server', () => {
     expect(starts).toBe(3);
     expect(kept.current.process.recorded.pid).not.toBe(first);
     process.kill(kept.current.process.recorded.pid, 'SIGKILL');
-    expect((await givenUp.promise).message).toMatch(/^NATS ended \(signal SIGKILL\) 0 s after it had been started again/);
+    expect((await givenUp.promise).message).toMatch(/^NATS ended \(signal SIGKILL\) \d+ s after it had been started again/);
     expect(starts).toBe(3);
     await kept.stop();
   });

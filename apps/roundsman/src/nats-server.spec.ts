@@ -43,4 +43,4 @@ it('a machine may connect as soon as a reload is done, also when several join at
 it('a change that NATS does not take is an error that says where to look', async () => {
   writeFileSync(home.file('keys', 'members.json'), JSON.stringify([{ node: 'far', agentKey: 'no key', runnerKey: 'no key', joinedAt: new Date().toISOString() }]));
   await expect(nats.reload()).rejects.toThrow(/NATS did not load its new configuration within 5 s; .*nats\.log says why/);
-}, 20_000);
+});

@@ -174,8 +174,8 @@ describe('request and serve', () => {
 
   it('are Unreachable at once when nobody serves, and in time when nobody answers', async () => {
     const started = performance.now();
-    await expect(bus.request(messages.write, {}, { operation: 'create', resource: 'nodes' })).rejects.toThrow(Unreachable);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    await expect(bus.request(messages.write, {}, { operation: 'create', resource: 'nodes' }, { timeoutMs: 100_000 })).rejects.toThrow(Unreachable);
+    expect(performance.now() - started).toBeLessThan(20_000);
     const silent = person.subscribe('rounds.v1.svc.intake.write');
     await person.flush();
     await expect(bus.request(messages.write, {}, { operation: 'create', resource: 'nodes' }, { timeoutMs: 100 })).rejects.toThrow(/within 100 ms/);

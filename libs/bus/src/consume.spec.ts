@@ -72,7 +72,7 @@ describe('consume', () => {
     const batches: number[] = [];
     const rounds: number[] = [];
     await kept(
-      bus.consume(messages.work, options({ batch: 10, batchMs: 200 }), async (batch) => {
+      bus.consume(messages.work, options({ batch: 10, batchMs: 1_000 }), async (batch) => {
         batches.push(batch.length);
         for (const delivery of batch) {
           rounds.push(delivery.payload.round);
@@ -158,7 +158,7 @@ describe('consume', () => {
     const seen: string[] = [];
     let held: Delivery<Work> | undefined;
     await kept(
-      bus.consume(messages.work, options({ ackWaitMs: 400, maxDeliver: 2 }), async ([delivery]) => {
+      bus.consume(messages.work, options({ ackWaitMs: 1_500, maxDeliver: 2 }), async ([delivery]) => {
         if (delivery === undefined) return;
         seen.push(`${delivery.payload.round}/${delivery.deliveries}`);
         if (delivery.payload.round === 1) await delivery.reject('bad-target', 'no such target');
@@ -169,9 +169,9 @@ describe('consume', () => {
     );
     for (const round of [1, 2, 3]) await append(round);
     await eventually(() => held !== undefined);
-    // Three times its ack wait.
+    // Twice its ack wait.
     for (let count = 0; count < 12; count += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 250));
       held?.working();
     }
     await held?.ack();

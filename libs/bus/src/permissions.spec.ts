@@ -278,8 +278,10 @@ describe('every role', () => {
     const person = await connect({ servers: nats.url, authenticator: nkeyAuthenticator(new TextEncoder().encode(nats.seed('operator'))) });
     expect((await person.request('rounds.v1.svc.intake.get', '{"resource":"nodes","name":"n"}')).json()).toEqual(node);
     const services = new Set<string>();
-    for await (const reply of await person.requestMany('$SRV.PING', '', { strategy: 'timer', maxWait: 300 })) services.add(reply.json<{ name: string }>().name);
-    expect([...services].sort()).toEqual(['intake', 'reporter', 'scheduler']);
+    await eventually(async () => {
+      for await (const reply of await person.requestMany('$SRV.PING', '', { strategy: 'timer', maxWait: 300 })) services.add(reply.json<{ name: string }>().name);
+      expect([...services].sort()).toEqual(['intake', 'reporter', 'scheduler']);
+    });
     const listed = (await person.request('$JS.API.STREAM.NAMES', '')).json<{ streams: string[] }>();
     expect(listed.streams.sort()).toEqual(['DLQ', 'REPORT', 'RESULT', 'WORK']);
     const stored = (await person.request('$JS.API.STREAM.MSG.GET.REPORT', '{"last_by_subj":"rounds.v1.report.>"}')).json<{ message: { data: string } }>();

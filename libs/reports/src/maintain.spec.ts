@@ -162,7 +162,8 @@ describe('hourly roll-ups', () => {
 
   it('take in a round that was closed late', async () => {
     const now = Date.now();
-    const start = now - 3 * hour;
+    // The beginning of an hour: both rounds are of that one.
+    const start = Math.floor(now / hour) * hour - 3 * hour;
     await closedRound(1, start);
     await rollUp(pool, now);
     await closedRound(2, start + 1000);

@@ -37,7 +37,7 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   url.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  pool = reportPool(url.href, { name: 'test', connections: 2, statementMs: 500, onError: () => undefined });
+  pool = reportPool(url.href, { name: 'test', connections: 2, statementMs: 1_500, onError: () => undefined });
 });
 afterEach(async () => {
   deafAt = undefined;

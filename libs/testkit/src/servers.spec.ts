@@ -98,7 +98,8 @@ describe('servers', () => {
       console.log(JSON.stringify([nats.port, Number(new URL(postgres.url).port)]));
       setInterval(() => {}, 1000);`;
     const tmp = mkdtempSync(join(tmpdir(), 'roundsman-killed-'));
-    const initdb = readdirSync(tmpdir()).find((name) => name.startsWith('roundsman-initdb-'));
+    // Not one that another test process is making: that has more behind its name.
+    const initdb = readdirSync(tmpdir()).find((name) => /^roundsman-initdb-[\d.]+-\d+$/.test(name));
     if (initdb !== undefined) await promisify(execFile)('cp', ['-a', join(tmpdir(), initdb), tmp]);
     // As /tmp itself is: Postgres' own account makes and removes its directory inside.
     chmodSync(tmp, 0o1777);

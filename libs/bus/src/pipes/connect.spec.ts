@@ -11,7 +11,7 @@ import { openPipe, servePipes } from './connect.ts';
 const node = 'node.1';
 const request: Omit<PipeRequest, 'session'> = { namespace: 'default', pod: 'p', podUid: 'u', purpose: { kind: 'port', port: 80 } };
 /** For tests about silence; others leave it as it is, so that a busy machine is not taken for a dead one. */
-const quick = { keepAliveMs: 200 };
+const quick = { keepAliveMs: 400 };
 
 let nats: TestNats;
 let gateway: Bus;
@@ -96,7 +96,7 @@ describe('a pipe over NATS', () => {
     }, quick);
     const pipe = await opened(quick);
     // Longer than silence may last: a side that is held up still says that it is there.
-    await new Promise((resolve) => setTimeout(resolve, 6 * quick.keepAliveMs));
+    await new Promise((resolve) => setTimeout(resolve, 4 * quick.keepAliveMs));
     expect(written).toBeLessThan(12);
     expect((await read(pipe)).bytes).toBe(6_400_000);
   });
