@@ -85,10 +85,10 @@ export class KubectlCluster {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Runs kubectl to its end; a code other than 0 is an answer too. */
-  kubectl(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv; timeoutMs?: number } = {}): Promise<Ran> {
+  /** Runs kubectl to its end; a code other than 0 is an answer too. What it waits for has a limit of its own, below the one here. */
+  kubectl(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Ran> {
     return new Promise((resolve) => {
-      const child = execFile(kubectlPath(), [...args], { env: this.kubectlEnv(options.env), timeout: options.timeoutMs ?? 30_000, maxBuffer: 32 << 20 }, (error, stdout, stderr) => {
+      const child = execFile(kubectlPath(), [...args], { env: this.kubectlEnv(options.env), timeout: 120_000, maxBuffer: 32 << 20 }, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
         resolve({ code, stdout, stderr });
       });

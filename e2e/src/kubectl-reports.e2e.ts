@@ -7,6 +7,7 @@ import { closeRound, Ingest, registerRound, reportPool, type ReportPool } from '
 import { eventually, roundResult, targetResult } from '@roundsman/testkit';
 import { parse } from 'yaml';
 import { KubectlCluster } from './kubectl-cluster.ts';
+import { watching, type Watching } from './kubectl-watching.ts';
 
 let cluster: KubectlCluster;
 let pool: ReportPool;
@@ -97,18 +98,18 @@ describe('reports', () => {
 
   it('get -w shows each as it closes, and that it went with its task', async () => {
     const task = await make('NetReach', 'seen', {});
-    const rounds = cluster.kubectl(['get', 'rr', '-w', '-l', 'roundsman.io/task=seen', '--output-watch-events', '--no-headers'], { timeoutMs: 6000 });
-    const latest = cluster.kubectl(['get', 'reports', '-w', '-l', 'roundsman.io/task=seen', '--output-watch-events', '--no-headers'], { timeoutMs: 6000 });
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const watch = (kind: string): Promise<Watching> => watching(cluster, ['get', kind, '-w', '-l', 'roundsman.io/task=seen', '--output-watch-events', '--no-headers']);
+    const [rounds, latest] = [await watch('rr'), await watch('reports')];
+    const types = ({ stdout }: Watching): string[] => stdout().trim().split('\n').map((line) => line.split(/\s+/)[0] as string);
     await closed(task, 1);
     await closed(task, 2);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await eventually(() => expect(types(rounds)).toEqual(['ADDED', 'ADDED']));
+    await eventually(() => expect(types(latest)[0]).toBe('ADDED'));
     await cluster.must(['delete', 'nr', 'seen']);
-    const types = (text: string): string[] => text.trim().split('\n').map((line) => line.split(/\s+/)[0] as string);
-    expect(types((await rounds).stdout)).toEqual(['ADDED', 'ADDED']);
-    const seen = types((await latest).stdout);
-    expect(seen[0]).toBe('ADDED');
-    expect(seen.at(-1)).toBe('DELETED');
+    await eventually(() => expect(types(latest).at(-1)).toBe('DELETED'));
+    expect(types(latest)[0]).toBe('ADDED');
+    expect(types(rounds)).toEqual(['ADDED', 'ADDED']);
+    for (const one of [rounds, latest]) await one.stop();
   });
 });
 

@@ -124,7 +124,7 @@ describe('a pod', () => {
   });
 
   it('shows what its agent tells of it, also to those that wait and watch', async () => {
-    const waiting = kubectl('wait', 'pod/made', '--for=condition=Ready', '--timeout=20s');
+    const waiting = kubectl('wait', 'pod/made', '--for=condition=Ready', '--timeout=60s');
     await agent.running(await json<Pod>('pod', 'made'));
     expect(await waiting).toContain('condition met');
     expect(await kubectl('get', 'pod', 'made', '-o', 'wide')).toMatch(/made +1\/1 +Running +0 +\S+ +10\.0\.0\.1 +node-1/);
@@ -175,9 +175,10 @@ describe('eviction and nodes', () => {
     expect(against.headers.get('retry-after')).toBeNull();
     expect(await evict({ metadata: { name: 'another' } })).toMatchObject({ status: 400, json: { message: 'name in URL does not match name in Eviction object' } });
     await kubectl('delete', 'pod', 'made', '--force', '--grace-period=0');
-    expect(await refused('drain', 'node-1', '--force', '--timeout=2s')).toMatch(/Cannot evict pod as it would violate the pod's disruption budget/);
+    // It tries again after five seconds.
+    expect(await refused('drain', 'node-1', '--force', '--timeout=4900ms')).toMatch(/Cannot evict pod as it would violate the pod's disruption budget/);
     await counted(1);
-    const draining = kubectl('drain', 'node-1', '--force', '--timeout=30s');
+    const draining = kubectl('drain', 'node-1', '--force', '--timeout=60s');
     await eventually(async () => expect((await json<Workload>('pod', 'guarded')).status?.conditions).toContainEqual(expect.objectContaining({ type: 'DisruptionTarget', reason: 'EvictionByEvictionAPI' })));
     const { metadata } = await json<Workload>('pod', 'guarded');
     await agent.bus.request(messages.nodeWrite, { node: 'node-1' }, { operation: 'podGone', namespace: 'default', name: 'guarded', uid: metadata.uid });

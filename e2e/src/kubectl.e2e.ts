@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@roundsman/testkit';
 import { parse } from 'yaml';
 import { KubectlCluster } from './kubectl-cluster.ts';
+import { watching } from './kubectl-watching.ts';
 
 const task = (name: string, spec = 'schedule: {intervalSeconds: 60, roundNumber: 2, roundTimeoutSeconds: 20}\n  request: {qps: 5, durationInSecond: 2}'): string =>
   `apiVersion: roundsman.io/v1\nkind: NetReach\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
@@ -129,7 +131,7 @@ describe('create, get, delete', () => {
     await cluster.must(['create', '-f', '-'], { input: 'apiVersion: v1\nkind: Namespace\nmetadata: {name: short-lived}\n' });
     await apply(configMap('held', '{a: "1"}', 'short-lived').replace('namespace: short-lived', 'namespace: short-lived, finalizers: [example.org/hold]'));
     const deleting = cluster.kubectl(['delete', 'cm', '-n', 'short-lived', 'held']);
-    await kubectl('wait', 'cm/held', '-n', 'short-lived', '--for=jsonpath={.metadata.deletionTimestamp}', '--timeout=10s');
+    await kubectl('wait', 'cm/held', '-n', 'short-lived', '--for=jsonpath={.metadata.deletionTimestamp}', '--timeout=60s');
     await kubectl('patch', 'cm', 'held', '-n', 'short-lived', '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]');
     expect((await deleting).code).toBe(0);
     await apply(configMap('other', '{}', 'short-lived'));
@@ -251,25 +253,22 @@ describe('changing', () => {
     await kubectl('patch', 'nr', 'run-it', '--subresource=status', '--type=merge', '-p', '{"status":{"doneRound":1,"conditions":[{"type":"Healthy","status":"True","reason":"Test","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]},"spec":{"suspend":true}}');
     expect((await get('nr', 'run-it')).spec.suspend).toBe(false);
     expect(await kubectl('get', 'nr', 'run-it')).toMatch(/1\/2/);
-    expect(await kubectl('wait', 'nr/run-it', '--for=condition=Healthy', '--timeout=5s')).toMatch(/condition met/);
+    expect(await kubectl('wait', 'nr/run-it', '--for=condition=Healthy', '--timeout=60s')).toMatch(/condition met/);
   });
 });
 
 describe('watching and describing', () => {
   it('get -w shows every change, wait ends when it holds or the object is gone', async () => {
     await apply(task('watched'));
-    const watching = cluster.kubectl(['get', 'nr', 'watched', '-w', '--output-watch-events'], { timeoutMs: 4000 });
-    const waiting = cluster.must(['wait', 'nr/watched', '--for=jsonpath={.spec.suspend}=true', '--timeout=20s']);
-    const gone = cluster.must(['wait', 'nr/watched', '--for=delete', '--timeout=20s']);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const shown = await watching(cluster, ['get', 'nr', 'watched', '-w', '--output-watch-events', '--no-headers']);
+    const waiting = await watching(cluster, ['wait', 'nr/watched', '--for=jsonpath={.spec.suspend}=true', '--timeout=60s']);
+    const gone = await watching(cluster, ['wait', 'nr/watched', '--for=delete', '--timeout=60s']);
     for (const qps of [6, 7]) await kubectl('patch', 'nr', 'watched', '--type=merge', '-p', `{"spec":{"request":{"qps":${qps}},"suspend":${qps === 7}}}`);
-    expect(await waiting).toMatch(/condition met/);
+    expect([await waiting.ended, waiting.stdout()]).toEqual([0, expect.stringMatching(/condition met/)]);
     await kubectl('delete', 'nr', 'watched', '--wait=false');
-    expect(await gone).toMatch(/condition met/);
-    const { stdout } = await watching;
-    const types = stdout.trim().split('\n').slice(1).map((line) => line.split(/\s+/)[0]);
-    expect(types[0]).toBe('ADDED');
-    expect(types.slice(1)).toEqual(['MODIFIED', 'MODIFIED', 'DELETED']);
+    expect([await gone.ended, gone.stdout()]).toEqual([0, expect.stringMatching(/condition met/)]);
+    await eventually(() => expect(shown.stdout().trim().split('\n').map((line) => line.split(/\s+/)[0])).toEqual(['ADDED', 'MODIFIED', 'MODIFIED', 'DELETED']));
+    await shown.stop();
   });
 
   it('describe shows the fields and the events, and events are found by what they are about', async () => {
