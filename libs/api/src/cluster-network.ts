@@ -87,6 +87,9 @@ export const clusterNetworkConfigMap = { namespace: 'kube-system', name: 'cluste
 /** Services that the cluster has itself. Their endpoints are the nodes that say in an annotation where they answer. */
 export const systemServices = { namespace: 'kube-system', dns: 'kube-dns', ingress: 'ingress' } as const;
 
+/** On nodes: the zone that they are in, given by people or by a cloud. */
+export const zoneLabel = 'topology.kubernetes.io/zone';
+
 /** What an agent tells of its node's network, as annotations of the Node (by heartbeat). */
 export const nodeNetworkAnnotations = {
   /** `machine`, `namespace` or `docker`: what the node's pods are wired to. */

@@ -113,10 +113,10 @@ describe('settings that cannot be', () => {
 });
 
 describe('how packets go', () => {
-  const node = (name: string, more: { annotations?: Record<string, string>; podCIDRs?: string[]; ready?: string; heard?: string }): Partial<Write> => ({
+  const node = (name: string, more: { annotations?: Record<string, string>; labels?: Record<string, string>; podCIDRs?: string[]; ready?: string; heard?: string }): Partial<Write> => ({
     resource: 'nodes', namespace: undefined as never, name,
     object: {
-      metadata: { name, annotations: { 'example.com/other': 'x', ...more.annotations } },
+      metadata: { name, annotations: { 'example.com/other': 'x', ...more.annotations }, labels: { 'example.com/other': 'x', ...more.labels } },
       spec: more.podCIDRs === undefined ? {} : { podCIDRs: more.podCIDRs },
       status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }], capacity: { cpu: '1' }, conditions: [{ type: 'Ready', status: more.ready ?? 'True', lastHeartbeatTime: more.heard ?? null, lastTransitionTime: null }] },
     },
@@ -127,7 +127,7 @@ describe('how packets go', () => {
     const heard: { type: string; version: number; previous: number; resource: string; object: KubeObject }[] = [];
     const subscription = await bus.subscribe(messages.networkChange, {}, ({ payload }) => void heard.push(payload as unknown as (typeof heard)[number]));
     const { version: before } = await ask();
-    await write(node('n1', { annotations: { 'roundsman.io/network-mode': 'namespace' }, podCIDRs: ['10.244.0.0/24'] }));
+    await write(node('n1', { annotations: { 'roundsman.io/network-mode': 'namespace' }, labels: { 'topology.kubernetes.io/zone': 'east' }, podCIDRs: ['10.244.0.0/24'] }));
     const status = (more: Parameters<typeof node>[1]): Promise<KubeObject> => write({ ...node('n1', more), operation: 'updateStatus' });
     await status({ heard: '2026-01-01T00:00:00Z' });
     await status({ heard: '2026-01-01T00:00:02Z' });
@@ -139,7 +139,7 @@ describe('how packets go', () => {
     expect(heard.map(({ previous }) => previous)).toEqual([before, ...heard.map(({ version }) => version).slice(0, -1)]);
     const { uid, resourceVersion } = heard[0]!.object.metadata;
     expect(heard[0]!.object).toEqual({
-      apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', uid, resourceVersion, annotations: { 'roundsman.io/network-mode': 'namespace' } }, spec: { podCIDRs: ['10.244.0.0/24'] },
+      apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', uid, resourceVersion, annotations: { 'roundsman.io/network-mode': 'namespace' }, labels: { 'topology.kubernetes.io/zone': 'east' } }, spec: { podCIDRs: ['10.244.0.0/24'] },
       status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }], conditions: [{ type: 'Ready', status: 'True' }] },
     });
     const { version } = heard.at(-1)!;

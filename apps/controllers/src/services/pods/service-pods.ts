@@ -1,10 +1,8 @@
 import { isIPv6 } from 'node:net';
-import { isPodReady, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
+import { isPodReady, zoneLabel, type Endpoint, type Node, type Pod, type Service } from '@roundsman/api';
 import { readiness } from '../../nodes/taints.ts';
 
 export type NodeOf = (name: string) => Node | undefined;
-
-const zoneLabel = 'topology.kubernetes.io/zone';
 
 /** It is made by the cluster what is behind it: it has a selector, and its name is no alias. */
 export const isServedByPods = ({ spec }: Service): boolean => spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0;

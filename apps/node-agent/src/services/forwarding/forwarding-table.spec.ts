@@ -47,6 +47,46 @@ describe('the forwarding table', () => {
     expect(six).toMatchObject({ family: 'IPv6', clusterIP: 'fd00:96::1', nodePort: 30_000, externalIPs: ['2001:db8::7'], loadBalancerIPs: ['2001:db8::1'], sourceRanges: ['fd00::/8'], endpoints: [{ address: 'fd00:244::1' }], localEndpoints: [] });
   });
 
+  describe('of a Service that prefers what is near (EndpointSlices with hints)', () => {
+    const zoned = (address: string, node: string, zone: string | undefined, conditions: Endpoint['conditions'] = {}): Endpoint => ({ ...endpoint(address, node, conditions), ...(zone === undefined ? {} : { hints: { forZones: [{ name: zone }] } }) });
+    const node = (name: string, zone: string) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name, uid: name, resourceVersion: '1', labels: { 'topology.kubernetes.io/zone': zone } }, spec: {}, status: {} });
+    const chosen = (endpoints: readonly Endpoint[], nodes: Readonly<Record<string, string>>, localNodes: ReadonlySet<string> = here): string[] => {
+      const state = emptyState();
+      state.apply('ADDED', 'services', service('web', { clusterIP: '10.96.0.1', trafficDistribution: 'PreferClose' }));
+      state.apply('ADDED', slicesResource, slice('web', endpoints));
+      for (const [name, zone] of Object.entries(nodes)) state.apply('ADDED', 'nodes', node(name, zone));
+      const port = only(forwardingTable(state, localNodes).ports);
+      expect(port.serving).toHaveLength(endpoints.filter(({ conditions }) => conditions?.ready !== false || conditions.serving === true).length);
+      return port.endpoints.map(({ address }) => address);
+    };
+    const [east, alsoEast, west] = [zoned('10.244.0.1', 'here', 'east'), zoned('10.244.0.2', 'there', 'east'), zoned('10.244.0.3', 'far', 'west')];
+
+    it('takes those of the zone, and all where the zone has none, or is not told', () => {
+      expect(chosen([east, alsoEast, west], { here: 'east' })).toEqual(['10.244.0.1', '10.244.0.2']);
+      expect(chosen([east, alsoEast, west], { here: 'west' })).toEqual(['10.244.0.3']);
+      expect(chosen([east, west], { here: 'north' })).toEqual(['10.244.0.1', '10.244.0.3']);
+      expect(chosen([east, west], {})).toEqual(['10.244.0.1', '10.244.0.3']);
+      expect(chosen([east, west], { here: '' })).toEqual(['10.244.0.1', '10.244.0.3']);
+    });
+
+    it('takes all while one that is ready has no hint; those that are not ready need none', () => {
+      expect(chosen([east, west, zoned('10.244.0.4', 'new', undefined)], { here: 'east' })).toEqual(['10.244.0.1', '10.244.0.3', '10.244.0.4']);
+      expect(chosen([east, west, zoned('10.244.0.4', 'new', undefined, { ready: false })], { here: 'east' })).toEqual(['10.244.0.1']);
+    });
+
+    it('goes on to another zone when that one has none that is ready, and to those that end when there are no others', () => {
+      const ending = zoned('10.244.0.1', 'here', 'east', { ready: false, serving: true, terminating: true });
+      expect(chosen([ending, west], { here: 'east' })).toEqual(['10.244.0.3']);
+      expect(chosen([ending], { here: 'east' })).toEqual(['10.244.0.1']);
+    });
+
+    it('knows the zone of a machine only when all of its nodes are in it', () => {
+      const both = new Set(['here', 'there']);
+      expect(chosen([east, west], { here: 'east', there: 'east' }, both)).toEqual(['10.244.0.1']);
+      expect(chosen([east, west], { here: 'east', there: 'west' }, both)).toEqual(['10.244.0.1', '10.244.0.3']);
+    });
+  });
+
   it('node ports and load balancer addresses of a Service that is of no such type any more do not count', () => {
     const port = only(portsOf({ clusterIP: '10.96.0.1', ports: [{ port: 80, nodePort: 30_000, protocol: 'TCP' }] }, [], ['198.51.100.1']));
     expect(port).toMatchObject({ nodePort: undefined, loadBalancerIPs: [] });
