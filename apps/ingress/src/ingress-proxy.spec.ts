@@ -48,7 +48,7 @@ describe('requests through the ingress proxy', () => {
     told.put(resources.slice, slice('web', ['127.0.0.1'], web.port));
     told.put(resources.service, service('empty'));
     told.put(resources.ingress, shop());
-    ({ proxy, stop: stopProxy } = await told.proxy({ connectMs: '300', responseMs: '400', clientMs: '1000', headerBytes: '8192' }));
+    ({ proxy, stop: stopProxy } = await told.proxy({ connectMs: '1000', responseMs: '1200', clientMs: '1000', headerBytes: '8192' }));
   });
   afterEach(async () => {
     await stopProxy();
@@ -82,12 +82,12 @@ describe('requests through the ingress proxy', () => {
       return void Readable.from(zeros(1 << 30, () => undefined)).pipe(response);
     });
     told.put(resources.slice, slice('web', ['127.0.0.1'], endless.port));
-    await eventually(async () => expect((await get('/quiet')).text).toBe('begun, at last'), { within: 10_000 });
+    await eventually(async () => expect((await get('/quiet')).text).toBe('begun, at last'));
     const before = closed;
     const client = connect(proxy.ports.http, '127.0.0.1').pause();
     client.on('error', () => undefined);
     client.write('GET / HTTP/1.1\r\nhost: shop.example\r\n\r\n');
-    await eventually(() => expect(closed).toBe(before + 1), { within: 10_000 });
+    await eventually(() => expect(closed).toBe(before + 1));
     client.destroy();
   });
 
@@ -97,7 +97,7 @@ describe('requests through the ingress proxy', () => {
     client.write('GET /gone HTTP/1.1\r\nhost: shop.example\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
     const [data] = (await once(client, 'data')) as [Buffer];
     expect(String(data)).toMatch(/^HTTP\/1\.1 503/);
-    await eventually(async () => expect(await proxy.measures.registry.getSingleMetricAsString('roundsman_ingress_connections')).toMatch(/connections 0$/m), { within: 5_000 });
+    await eventually(async () => expect(await proxy.measures.registry.getSingleMetricAsString('roundsman_ingress_connections')).toMatch(/connections 0$/m));
     client.destroy();
   });
 
@@ -190,7 +190,7 @@ describe('requests through the ingress proxy', () => {
       if (request.url === '/never') return;
       if (request.url === '/break') return void request.socket.destroy();
       response.write('first ');
-      setTimeout(() => response.end('last'), 900);
+      setTimeout(() => response.end('last'), 1_500);
     });
     told.put(resources.slice, slice('web', ['127.0.0.1'], slow.port));
     await eventually(async () => expect((await get('/break', 'shop.example', { method: 'POST' })).status).toBe(502));
@@ -199,6 +199,9 @@ describe('requests through the ingress proxy', () => {
   });
 
   it('stream large bodies both ways without holding them', async () => {
+    // Who reads nothing for a while is given up: here that is no matter of the machine's speed.
+    await stopProxy();
+    ({ proxy, stop: stopProxy } = await told.proxy());
     const bytes = 64 << 20;
     const sink = await behind((request, response) => request.pipe(response));
     told.put(resources.slice, slice('web', ['127.0.0.1'], sink.port));

@@ -67,16 +67,16 @@ describe('TLS at the ingress proxy', () => {
 
   it('what a Secret holds now is shown at once; what is missing or broken is told, and the own certificate shown', async () => {
     told.secret('shop', await tlsData('renewed', 'shop.example', '*.wild.example'));
-    await eventually(async () => expect(await nameShown('shop.example')).toBe('renewed'), { within: 3_000 });
+    await eventually(async () => expect(await nameShown('shop.example')).toBe('renewed'), { within: 8_000 });
     const { 'tls.crt': cert } = await tlsData('one', 'shop.example');
     told.secret('shop', { 'tls.crt': cert, 'tls.key': (await tlsData('another', 'shop.example'))['tls.key'] });
-    await eventually(async () => expect(await nameShown('shop.example')).toBe('Roundsman ingress default certificate'), { within: 3_000 });
+    await eventually(async () => expect(await nameShown('shop.example')).toBe('Roundsman ingress default certificate'), { within: 8_000 });
     expect(proxy.certificateProblems).toEqual([
       expect.stringMatching(/^Ingress default\/shop: the certificate or key in Secret default\/shop cannot be used: .*key values mismatch.*; the proxy's own certificate is shown for shop\.example, \*\.wild\.example$/),
       "Ingress default/shop: Secret default/lost does not exist, or is not of type kubernetes.io/tls; the proxy's own certificate is shown for lost.example",
     ]);
     told.secret('shop', await tlsData('shop', 'shop.example'));
-    await eventually(async () => expect(await nameShown('shop.example')).toBe('shop'), { within: 3_000 });
+    await eventually(async () => expect(await nameShown('shop.example')).toBe('shop'), { within: 8_000 });
     expect(proxy.certificateProblems).toContain('Ingress default/shop: the certificate in Secret default/shop is not for *.wild.example');
   });
 
