@@ -31,7 +31,7 @@ beforeAll(async () => {
   // For a person who looks at the whole: diff it with recorded.json.
   const keep = process.env['ROUNDSMAN_CONFORMANCE_OUT'];
   if (keep) writeFileSync(keep, `${JSON.stringify({ kubernetes: 'ours', outcomes }, undefined, 1)}\n`);
-}, 600_000);
+}, 1_200_000);
 afterAll(async () => {
   await others?.stop();
   await cluster.stop();

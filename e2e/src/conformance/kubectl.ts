@@ -14,7 +14,7 @@ export interface Outcome {
 }
 
 /** Where a controller's doing is waited for. */
-const withinMs = 20_000;
+const withinMs = 90_000;
 
 /** Plays the script with the real kubectl against a server, in the namespace `conf`; outcomes by step. */
 export async function play(script: readonly Step[], kubeconfig: string): Promise<Record<string, Outcome>> {

@@ -1,7 +1,7 @@
 import { chapter } from './step.ts';
 
 const c = chapter('autoscaling');
-const { step, bad, until } = c;
+const { step, bad, until, told } = c;
 
 const hpa = (name: string, spec: string, version = 'v2'): string => `apiVersion: autoscaling/${version}\nkind: HorizontalPodAutoscaler\nmetadata: {name: ${name}}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: absent}\n${spec}`;
 const all = `  minReplicas: 2
@@ -26,6 +26,7 @@ step('autoscale again', 'autoscale deployment big --max=2');
 step('autoscale min over max', 'autoscale deployment big --min=3 --max=2 --name=other');
 step('autoscale dry', 'autoscale deployment big --max=5 --name=other --dry-run=server -o jsonpath={.apiVersion},{.spec}');
 until('get deployment big -o jsonpath={.spec.replicas}', /^2$/);
+told('big', 'SuccessfulRescale');
 step('autoscaler scaled', 'get events --field-selector involvedObject.name=big,reason=SuccessfulRescale -o custom-columns=TYPE:.type,MESSAGE:.message,BY:.source.component,KIND:.involvedObject.kind');
 step('autoscaler spec', 'get hpa big -o jsonpath={.spec}');
 step('delete autoscaler', 'delete hpa big');
@@ -34,6 +35,7 @@ step('create full autoscaler', 'create -f hpa.yaml', { 'hpa.yaml': hpa('full', a
 step('create plain autoscaler', 'create -f hpa.yaml', { 'hpa.yaml': plain('plain-scaler') });
 step('create old autoscaler', 'create -f hpa.yaml', { 'hpa.yaml': plain('old', 'v1') });
 for (const name of ['full', 'plain-scaler', 'old']) until(`get hpa ${name} -o jsonpath={.status.conditions[*].reason}`, /^FailedGetScale$/);
+told('full', 'FailedGetScale');
 step('autoscalers', 'get hpa');
 step('autoscalers in v1', 'get horizontalpodautoscalers.v1.autoscaling');
 step('full autoscaler yaml', 'get hpa full -o yaml');

@@ -1,12 +1,14 @@
 import { deployment, workload } from './manifests.ts';
 import { chapter } from './step.ts';
 
-const { steps, step, until } = chapter('deployments');
+const { steps, step, until, told, seen } = chapter('deployments');
 
 // Deployments.
 step('create deployment', 'create deployment gen --image=nginx:1.27 --replicas=2 --port=80');
 until('get pods -l app=gen --no-headers', /Pending[\s\S]*Pending/);
-until('get deployment gen -o yaml', /observedGeneration: 1[\s\S]*unavailableReplicas: 2/);
+until('get rs -l app=gen -o yaml', /status:\n +fullyLabeledReplicas: 2\n +observedGeneration: 1\n +replicas: 2/);
+until('get deployment gen -o yaml', /reason: ReplicaSetUpdated[\s\S]*observedGeneration: 1\n +replicas: 2\n +unavailableReplicas: 2\n +updatedReplicas: 2/);
+told('gen', 'ScalingReplicaSet');
 step('get deployment', 'get deployment gen');
 step('get deployment wide', 'get deployment gen -o wide');
 step('get deployment yaml', 'get deployment gen -o yaml');
@@ -15,7 +17,7 @@ step('get replicaset yaml', 'get rs -l app=gen -o yaml');
 step('get pods of deployment', 'get pods -l app=gen');
 step('get pod of deployment yaml', 'get pods -l app=gen -o jsonpath=\'{.items[0].metadata.ownerReferences}{.items[0].metadata.labels}\'');
 step('describe deployment', 'describe deployment gen');
-step('rollout status', 'rollout status deployment gen --timeout=1s');
+step('rollout status', 'rollout status deployment gen --timeout=3s');
 step('set image', 'set image deployment/gen nginx=nginx:1.28');
 until('get rs -l app=gen --no-headers', /\n\S/);
 step('rollout history', 'rollout history deployment gen');
@@ -38,7 +40,10 @@ step('set image of an unknown', 'set image deployment/gen nope=nginx:1.29');
 step('set image of an absent', 'set image deployment/absent nginx=nginx:1.29');
 step('set resources bad', 'set resources deployment/gen --limits=cpu=1 --requests=cpu=2');
 step('set result', "get deployment gen -o jsonpath='{.spec.template.spec}'");
+// What is set before the one before has been seen is one revision with it.
+seen('deployment', 'gen');
 step('set resources', 'set resources deployment/gen --limits=cpu=200m,memory=64Mi');
+seen('deployment', 'gen');
 step('scale', 'scale deployment gen --replicas=3');
 step('scale with wrong current', 'scale deployment gen --current-replicas=9 --replicas=1');
 step('scale negative', 'scale deployment gen --replicas=-1');
@@ -52,6 +57,7 @@ step('rollout status of an absent', 'rollout status deployment absent');
 step('rollout history absent revision', 'rollout history deployment gen --revision=99');
 step('rollout undo to an absent revision', 'rollout undo deployment gen --to-revision=99');
 step('rollout restart several', 'rollout restart deployment');
+seen('deployment', 'gen');
 step('rollout undo dry-run', 'rollout undo deployment gen --dry-run=client');
 step('patch selector', `patch deployment gen -p '{"spec":{"selector":{"matchLabels":{"app":"other"}}}}'`);
 step('create deployment by file', 'create -f d.yaml', { 'd.yaml': deployment('filed', 1) });
@@ -62,6 +68,7 @@ step('orphans stay', "get rs -l app=filed -o jsonpath='{.items[*].spec.replicas}
 step('delete replicaset foreground', 'delete rs -l app=filed --cascade=foreground');
 step('delete deployment', 'delete deployment gen');
 until('get pods -l app=gen --no-headers --ignore-not-found', /^(No resources found.*)?$/);
+until('get rs -l app=gen --no-headers', /^No resources found/);
 step('get replicasets after', 'get rs -l app=gen');
 
 step('delete twice', 'delete deployment gen gen');
@@ -72,6 +79,7 @@ step('delete deployments', 'delete deployments --all');
 step('replicaset by file', 'create -f rs.yaml', { 'rs.yaml': workload('ReplicaSet', 'filed', '  replicas: 1\n') });
 until('get pods -l app=filed --no-headers', /Pending/);
 until("get rs filed -o jsonpath='{.status.replicas}'", /1/);
+told('filed', 'SuccessfulCreate');
 step('describe replicaset', 'describe rs filed');
 step('scale replicaset', 'scale rs filed --replicas=0');
 until('get pods -l app=filed --no-headers --ignore-not-found', /^(No resources found.*)?$/);

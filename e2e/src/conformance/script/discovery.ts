@@ -1,6 +1,6 @@
 import { chapter } from './step.ts';
 
-const { steps, step, explain } = chapter('discovery');
+const { steps, step, explain, told } = chapter('discovery');
 
 // Who and what.
 step('can-i', 'auth can-i create pods');
@@ -19,7 +19,9 @@ step('whoami', 'auth whoami');
 step('can-i subresource', 'auth can-i get pods --subresource=log');
 step('can-i verb of an unknown', 'auth can-i fly unicorns');
 step('can-i all', "auth can-i '*' '*' -A");
+told('filed', 'ScalingReplicaSet');
 step('events of', 'events --for deployment/filed');
+for (const reason of ['SuccessfulDelete', 'Suspended']) told('once', reason);
 step('events wide', 'get events --field-selector involvedObject.name=once -o wide --sort-by=.reason');
 step('events by reason', 'get events --field-selector reason=Nothing');
 step('top pods', 'top pods');

@@ -69,7 +69,8 @@ step('get budget', 'get pdb keep');
 step('budget yaml', 'get pdb keep -o yaml');
 step('describe node', 'describe node n1');
 step('drain needs force', 'drain n1');
-step('drain', 'drain n1 --force --timeout=3s');
+// Within the time after which it tries again what was refused.
+step('drain', 'drain n1 --force --timeout=4900ms');
 step('evicted', 'get pods -l app=bound');
 step('guarded stays', 'get pods -l app=guarded');
 step('evict by hand', 'create --raw /api/v1/namespaces/conf/pods/guarded/eviction -f evict.json', { 'evict.json': '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"guarded"}}' });
@@ -77,7 +78,7 @@ step('evict an absent', 'create --raw /api/v1/namespaces/conf/pods/absent/evicti
 step('bind the bound', 'create --raw /api/v1/namespaces/conf/pods/guarded/binding -f bind.json', { 'bind.json': '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"guarded"},"target":{"kind":"Node","name":"n2"}}' });
 step('loosen the budget', `patch pdb keep --type=merge -p '{"spec":{"minAvailable":0}}'`);
 until("get pdb keep -o jsonpath='{.status.disruptionsAllowed}'", /^1/);
-step('drain the rest', 'drain n1 --force --timeout=5s');
+step('drain the rest', 'drain n1 --force --timeout=60s');
 step('nothing is left', 'get pods --field-selector spec.nodeName=n1');
 step('delete budget', 'delete pdb keep');
 step('delete node', 'delete node n1');

@@ -8,6 +8,8 @@ const service = (name: string, ...spec: string[]): string => `apiVersion: v1\nki
 const web = 'ports: [{port: 80}]';
 
 step('create service clusterip', 'create service clusterip plain --tcp=80:8080 --tcp=443');
+until('get endpoints plain', /plain\s+<none>/);
+until('get endpointslices -l kubernetes.io/service-name=plain', /IPv4/);
 step('get service', 'get svc plain');
 step('get service wide', 'get service plain -o wide');
 step('get service yaml', 'get service plain -o yaml');
@@ -113,11 +115,12 @@ step('expose without port', 'expose pod web --name=of-pod');
 step('expose service', 'expose service exposed --name=exposed-again --port=90');
 step('get exposed', 'get service exposed -o wide');
 step('get exposed yaml', 'get service exposed-outside -o yaml');
-until('get endpoints exposed', /exposed\s+<none>/);
+for (const name of ['exposed', 'exposed-outside']) until(`get endpoints ${name}`, /exposed\S*\s+<none>/);
 step('endpoints of pods on no node', 'get endpoints exposed exposed-outside');
 until('get endpointslices -l kubernetes.io/service-name=exposed', /IPv4/);
 step('slices of pods on no node', 'get endpointslices -l kubernetes.io/service-name=exposed');
 step('slice yaml', 'get endpointslices -l kubernetes.io/service-name=exposed -o yaml');
+until("get rs -l app=exposed -o jsonpath='{.items[*].status.replicas}'", /^2$/);
 step('get all exposed', 'get all -l app=exposed');
 step('describe exposed', 'describe service exposed');
 const endpoints = (subsets: string): string => `apiVersion: v1\nkind: Endpoints\nmetadata: {name: fixed}\nsubsets: ${subsets}\n`;

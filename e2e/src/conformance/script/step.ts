@@ -23,18 +23,25 @@ export interface Chapter {
   explain(kind: string): void;
   edit(name: string, command: string, editor: string): void;
   until(command: string, pattern: RegExp): void;
+  /** Until an event is there: whoever tells it does not wait for it. */
+  told(name: string, reason: string): void;
+  /** Until the controller has looked at the object as it is now. */
+  seen(kind: string, name: string): void;
 }
 
 export function chapter(title: string): Chapter {
   const steps: Step[] = [];
   const step = (name: string, command: string, files?: Readonly<Record<string, string>>): void => void steps.push({ name, args: wordsOf(command), ...(files === undefined ? {} : { files }) });
+  const until = (command: string, pattern: RegExp): void => void steps.push({ name: `wait: ${title} ${steps.length}: ${command}`, args: wordsOf(command), until: pattern });
   return {
     steps,
     step,
     bad: (name, manifest, command = 'create -f bad.yaml') => step(`bad: ${name}`, command, { 'bad.yaml': manifest }),
     explain: (kind) => void steps.push({ name: `explain ${kind} recursive`, args: ['explain', kind, '--recursive'], behind: 'FIELDS:' }),
     edit: (name, command, editor) => void steps.push({ name, args: wordsOf(command), editor }),
-    until: (command, pattern) => void steps.push({ name: `wait: ${title} ${steps.length}: ${command}`, args: wordsOf(command), until: pattern }),
+    until,
+    told: (name, reason) => until(`get events --field-selector involvedObject.name=${name},reason=${reason} -o name`, /event/),
+    seen: (kind, name) => until(`get ${kind} ${name} -o jsonpath='{.metadata.generation} {.status.observedGeneration}'`, /^(\d+) \1$/),
   };
 }
 

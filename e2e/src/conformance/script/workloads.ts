@@ -1,13 +1,14 @@
 import { pod, workload } from './manifests.ts';
 import { chapter } from './step.ts';
 
-const { steps, step, until } = chapter('workloads');
+const { steps, step, until, told } = chapter('workloads');
 
 // The other workloads.
 step('create statefulset', 'create -f s.yaml', { 's.yaml': workload('StatefulSet', 'ordered', '  serviceName: ordered\n  replicas: 2\n') });
 until('get pods -l app=ordered --no-headers', /ordered-0\s+0\/1\s+Pending/);
 step('get statefulset wide', 'get statefulset ordered -o wide');
-until('get statefulset ordered -o yaml', /currentRevision/);
+until('get statefulset ordered -o yaml', /currentReplicas: 1\n +currentRevision: [\s\S]*replicas: 1\n[\s\S]*updatedReplicas: 1/);
+told('ordered', 'SuccessfulCreate');
 step('get statefulset yaml', 'get statefulset ordered -o yaml');
 step('statefulset pods', "get pods -l app=ordered -o jsonpath='{.items[*].metadata.name} {.items[*].spec.hostname} {.items[*].spec.subdomain} {.items[0].metadata.labels}'");
 step('describe statefulset', 'describe statefulset ordered');
@@ -27,18 +28,20 @@ step('create statefulset again', 'create -f s.yaml', { 's.yaml': workload('State
 step('delete statefulset', 'delete statefulset ordered');
 step('create daemonset', 'create -f ds.yaml', { 'ds.yaml': workload('DaemonSet', 'everywhere') });
 until('get daemonset everywhere -o yaml', /observedGeneration: 1/);
+until('get controllerrevisions -l app=everywhere --no-headers', /everywhere-/);
 step('get daemonset wide', 'get daemonset everywhere -o wide');
 step('get daemonset yaml', 'get daemonset everywhere -o yaml');
 step('describe daemonset', 'describe daemonset everywhere');
 step('rollout history daemonset', 'rollout history daemonset everywhere');
 step('daemonset immutable', `patch daemonset everywhere -p '{"spec":{"selector":{"matchLabels":{"app":"other"}}}}'`);
-step('rollout status daemonset', 'rollout status daemonset everywhere --timeout=1s');
+step('rollout status daemonset', 'rollout status daemonset everywhere --timeout=60s');
 step('rollout restart daemonset', 'rollout restart daemonset everywhere');
 step('scale daemonset', 'scale daemonset everywhere --replicas=1');
 step('delete daemonset', 'delete daemonset everywhere');
 step('create job', 'create job once --image=busybox -- sh -c true');
 until('get pods -l job-name=once --no-headers', /Pending/);
-until('get job once -o yaml', /active: 1/);
+until('get job once -o yaml', /active: 1\n +ready: 0\n +startTime: /);
+told('once', 'SuccessfulCreate');
 step('get job', 'get job once');
 step('get job wide', 'get job once -o wide');
 step('get job yaml', 'get job once -o yaml');
@@ -48,24 +51,28 @@ step('job immutable', `patch job once --type=merge -p '{"spec":{"completions":5,
 step('job selector immutable', `patch job once --type=merge -p '{"spec":{"selector":{"matchLabels":{"a":"b"}}}}'`);
 step('suspend job', `patch job once --type=merge -p '{"spec":{"suspend":true}}'`);
 until("get job once -o jsonpath='{.status.conditions[*].type}'", /Suspended/);
+until("get job once -o jsonpath='{.status.active}'", /^$/);
 step('get suspended job', 'get job once');
 step('parallel job', `patch job once --type=merge -p '{"spec":{"parallelism":-1,"backoffLimit":-1,"activeDeadlineSeconds":-1,"ttlSecondsAfterFinished":-1}}'`);
 step('scale job', 'scale job once --replicas=2');
 step('delete job', 'delete job once');
-step('create cronjob', "create cronjob nightly --image=busybox --schedule='0 3 * * *' -- date");
+// None of them is due while this runs.
+step('create cronjob', "create cronjob nightly --image=busybox --schedule='0 3 29 2 *' -- date");
 step('get cronjob', 'get cronjob nightly');
 step('get cronjob wide', 'get cronjob nightly -o wide');
 step('get cronjob yaml', 'get cronjob nightly -o yaml');
 step('create job from cronjob', 'create job now --from=cronjob/nightly');
 step('get job from cronjob', "get job now -o jsonpath='{.metadata.annotations}{.spec.template.spec.restartPolicy}'");
+told('nightly', 'UnexpectedJob');
 step('describe cronjob', 'describe cronjob nightly');
 step('delete cronjob', 'delete cronjob nightly');
 step('create cronjob suspended', 'create -f c.yaml', { 'c.yaml': 'apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: zoned}\nspec: {schedule: "*/5 * * * *", timeZone: Europe/Berlin, suspend: true, concurrencyPolicy: Forbid, jobTemplate: {spec: {template: {spec: {restartPolicy: OnFailure, containers: [{name: c, image: i}]}}}}}\n' });
 step('get cronjob suspended', 'get cronjob zoned -o wide');
-step('resume cronjob', `patch cronjob zoned -p '{"spec":{"suspend":false,"schedule":"@hourly"}}'`);
+step('resume cronjob', `patch cronjob zoned -p '{"spec":{"suspend":false,"schedule":"@yearly"}}'`);
 step('get cronjob resumed', 'get cronjobs');
 step('delete cronjobs', 'delete cronjobs --all');
 step('create pdb', 'create pdb guard --selector=app=web --min-available=1');
+until("get pdb guard -o jsonpath='{.status.observedGeneration}'", /^1$/);
 step('get pdb', 'get pdb guard');
 step('describe pdb', 'describe pdb guard');
 step('create priorityclass', "create priorityclass urgent --value=1000 --description='for the test'");
