@@ -55,7 +55,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
     await roundsman('down', '--purge');
     await docker?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('carries tasks by a DaemonSet of the image as it is now, and says so', async () => {
     await eventually(whole, within);
@@ -65,7 +65,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
     expect(await kubectl('get', 'daemonset', 'probe-runner', '-n', 'roundsman-system')).toMatch(/^probe-runner +2 +2 +2 /m);
     expect((await runners()).every((name) => /\/probe-runner-.*\.roundsman-system$/.test(name))).toBe(true);
     expect(JSON.parse((await roundsman('status', '--json')).stdout)).toMatchObject({ state: 'ready', runners: 'daemonset', problems: [] });
-  }, 120_000);
+  });
 
   it('lets no task probe its NATS, not by its Service either', async () => {
     const task = { apiVersion: 'roundsman.io/v1', kind: 'AppHttpHealthy', metadata: { name: 'nats' }, spec: { schedule: { roundNumber: 1, roundTimeoutSeconds: 30 }, request: { qps: 2, durationInSecond: 1, perRequestTimeoutInMS: 500 }, target: { host: 'http://nats.roundsman-system.svc.cluster.local:4222/', method: 'GET' }, expect: { successRate: 1 } } };
@@ -77,7 +77,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
       return response.status === 200 && (await response.text());
     }, within);
     expect(report).toContain('"forbidden"');
-  }, 120_000);
+  });
 
   it('loads the image again when it was removed and a pod wants it', async () => {
     const [victim] = await pods();
@@ -86,7 +86,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
     await kubectl('delete', 'pod', victim?.metadata.name ?? '', '-n', 'roundsman-system');
     await eventually(whole, within);
     await docker.request('GET', `/images/${image}/json`);
-  }, 120_000);
+  });
 
   it('makes pods of a node that was deleted and is registered again anew, with addresses of its range; Services follow', async () => {
     await kubectl('delete', 'node', 'node-2');
@@ -98,7 +98,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
       await whole();
     }, within);
     await eventually(async () => expect(JSON.parse((await roundsman('status', '--json')).stdout)).toMatchObject({ state: 'ready', problems: [] }), within);
-  }, 180_000);
+  });
 
   it('takes its pods over at a restart', async () => {
     const before = (await pods()).map(({ metadata }) => metadata.uid).sort();
@@ -106,7 +106,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
     await up();
     await eventually(whole, within);
     expect((await pods()).map(({ metadata }) => metadata.uid).sort()).toEqual(before);
-  }, 180_000);
+  });
 
   it('goes on with processes without Docker: nothing is left of the pods', async () => {
     expect((await roundsman('down')).code).toBe(0);
@@ -120,5 +120,5 @@ whenDocker(describe)('roundsman up with Docker', () => {
     }, within);
     expect((await roundsman('down', '--purge')).code).toBe(0);
     expect(existsSync(home)).toBe(false);
-  }, 180_000);
+  });
 });

@@ -16,7 +16,7 @@ describe('kubectl and autoscalers', () => {
     cluster = await KubectlCluster.start();
     const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'x' }] } };
     await cluster.must(['apply', '-f', '-'], { input: stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { selector: { matchLabels: { app: 'web' } }, template } }) });
-  }, 120_000);
+  });
   afterAll(() => cluster?.stop());
 
   // kubectl forgets the version that stands behind a short name.

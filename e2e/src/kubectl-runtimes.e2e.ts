@@ -27,7 +27,7 @@ beforeAll(async () => {
   cluster = await KubectlCluster.start();
   controllers = await cluster.nats.connect(serviceIdentity('controllers').name);
   await write('create', 'nodes', { metadata: { name: 'node-1' }, status: { allocatable: { cpu: '2', memory: '4Gi' }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] } });
-}, 120_000);
+});
 afterAll(async () => {
   await controllers?.close();
   await cluster?.stop();

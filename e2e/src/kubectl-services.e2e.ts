@@ -14,7 +14,7 @@ import { KubectlCluster, kubectlPath } from './kubectl-cluster.ts';
 let cluster: KubectlCluster;
 beforeAll(async () => {
   cluster = await KubectlCluster.start();
-}, 120_000);
+});
 afterAll(() => cluster?.stop());
 
 const create = (object: object, ...args: string[]): ReturnType<KubectlCluster['kubectl']> => cluster.kubectl(['create', '-f', '-', ...args], { input: JSON.stringify(object) });

@@ -56,27 +56,33 @@ whenDocker(describe)('a machine that is hard to reach', () => {
   it('over which packets are lost is slow, and no request fails', async () => {
     await cluster.machine('three').lose(10);
     const all = before.map(({ metadata }) => metadata.name).sort();
-    await eventually(async () => expect(await answering(30)).toEqual(all), { within: 40_000 });
-    expect(await cluster.machine('three').lost()).toBeGreaterThan(0);
+    await eventually(
+      async () => {
+        expect(await answering(30)).toEqual(all);
+        // Which ones is chance: asked until there were some.
+        expect(await cluster.machine('three').lost()).toBeGreaterThan(0);
+      },
+      { within: 90_000 },
+    );
     await cluster.machine('three').lose(0);
-  }, 90_000);
+  });
 
   it('that is cut off gets no more traffic as soon as it is known to be lost, and its pods are replaced elsewhere after the time they tolerate', async () => {
     const lost = onThree(before);
     expect(lost.length).toBeGreaterThan(0);
     await cluster.machine('three').cut();
-    await cluster.must(['wait', '--for=condition=Ready=Unknown', 'node/three', '--timeout=40s'], { timeoutMs: 50_000 });
+    await cluster.must(['wait', '--for=condition=Ready=Unknown', 'node/three', '--timeout=60s']);
     await eventually(async () => expect((await serving()).filter((name) => lost.includes(name))).toEqual([]));
-    await eventually(async () => expect(await answering(12)).not.toContain('failed'));
+    await eventually(async () => expect(await answering(12)).not.toContain('failed'), { within: 60_000 });
     expect((await answering(12)).filter((name) => lost.includes(name))).toEqual([]);
-    await eventually(async () => expect((await pods()).filter(({ spec, status }) => spec.nodeName !== 'three' && status?.containerStatuses?.[0]?.ready === true)).toHaveLength(4), { within: 40_000 });
-  }, 120_000);
+    await eventually(async () => expect((await pods()).filter(({ spec, status }) => spec.nodeName !== 'three' && status?.containerStatuses?.[0]?.ready === true)).toHaveLength(4), { within: 60_000 });
+  });
 
   it('that comes back has nothing that runs twice and no address that is given twice', async () => {
     const replaced = onThree(before);
     await cluster.machine('three').heal();
     await cluster.must(['wait', '--for=condition=Ready', 'node/three', '--timeout=60s'], { timeoutMs: 70_000 });
-    await eventually(async () => expect((await pods()).map(({ metadata }) => metadata.name).filter((name) => replaced.includes(name))).toEqual([]), { within: 40_000 });
+    await eventually(async () => expect((await pods()).map(({ metadata }) => metadata.name).filter((name) => replaced.includes(name))).toEqual([]), { within: 60_000 });
     // What ran there meanwhile has ended.
     await eventually(
       async () => {
@@ -84,7 +90,7 @@ whenDocker(describe)('a machine that is hard to reach', () => {
         const uids = new Set(before.filter(({ spec }) => spec.nodeName === 'three').map(({ metadata }) => metadata.uid));
         expect(left.filter(({ Labels }) => Object.values(Labels).some((value) => uids.has(value)))).toEqual([]);
       },
-      { within: 30_000 },
+      { within: 60_000 },
     );
     await cluster.must(['scale', 'deployment', 'web', '--replicas=8']);
     await cluster.must(['rollout', 'status', 'deployment/web', '--timeout=60s'], { timeoutMs: 70_000 });
@@ -93,6 +99,6 @@ whenDocker(describe)('a machine that is hard to reach', () => {
     const addresses = now.map(({ status }) => status?.podIP);
     expect(new Set(addresses).size).toBe(8);
     const names = now.map(({ metadata }) => metadata.name).sort();
-    await eventually(async () => expect(await answering(100)).toEqual(names), { within: 20_000 });
-  }, 120_000);
+    await eventually(async () => expect(await answering(100)).toEqual(names), { within: 60_000 });
+  });
 });

@@ -10,7 +10,7 @@ import { kubectlPath } from '../kubectl-cluster.ts';
 import { SmallCluster } from './small-cluster.ts';
 
 const run = promisify(execFile);
-const within = { within: 30_000 };
+const within = { within: 60_000 };
 
 /** HTTP at 8080 tells who asks; at 9000 comes back what is sent. */
 const script = 'mkdir -p /tmp/www/cgi-bin; printf "#!/bin/sh\\necho; echo \\$REMOTE_ADDR" >/tmp/www/cgi-bin/from; chmod +x /tmp/www/cgi-bin/from; nc -ll -p 9000 -e cat & exec httpd -f -p 8080 -h /tmp/www';
@@ -20,7 +20,7 @@ const pod = (name: string, nodeName: string, spec: object = {}, container: objec
   metadata: { name },
   spec: { nodeName, terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', script], ...container }], ...spec },
 });
-const ask = (address: string): string[] => ['5', 'busybox', 'wget', '-qO-', `http://${address}:8080/cgi-bin/from`];
+const ask = (address: string): string[] => ['20', 'busybox', 'wget', '-qO-', `http://${address}:8080/cgi-bin/from`];
 
 /** Without what busybox writes around an IPv4 address that came to a socket of both families. */
 const plain = (text: string): string => text.trim().replace(/^\[::ffff:(.*)\]$/, '$1');
@@ -55,7 +55,7 @@ async function conversation(host: string): Promise<{ socket: Socket; say(text: s
     socket,
     say: async (text) => {
       socket.write(text);
-      const [heard] = (await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
+      const [heard] = (await once(socket, 'data', { signal: AbortSignal.timeout(20_000) })) as [Buffer];
       return heard.toString();
     },
   };
@@ -69,8 +69,8 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     asker = new Asker(cluster);
     await cluster.apply(pod('a', 'one'), pod('b', 'one'), pod('c', 'two'), pod('host', 'two', { hostNetwork: true }));
     await asker.ready('a', 'b', 'c', 'host');
-  }, 120_000);
-  afterAll(() => cluster?.stop(), 60_000);
+  });
+  afterAll(() => cluster?.stop());
 
   it('pods have addresses of their node’s range, and see each other’s on the same and on other nodes', async () => {
     const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => asker.address(name)));
@@ -112,6 +112,7 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     const told = spawn(kubectlPath(), ['--kubeconfig', `${cluster.folder}/kubeconfig`, 'get', 'node', 'one', '-w', '-o', 'jsonpath={.status.addresses}{"\\n"}'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const seen = new Set<string>();
     createInterface({ input: told.stdout }).on('line', (line) => seen.add(line));
+    await eventually(() => expect(seen.size).toBeGreaterThan(0));
     cluster.restart(['agent-one', 'agent-two']);
     await cluster.apply(pod('d', 'one'));
     await asker.ready('d');
@@ -124,7 +125,7 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     expect(after.map(({ status }) => [status?.podIP, status?.containerStatuses?.[0]?.restartCount])).toEqual(before.map(({ status }) => [status?.podIP, 0]));
     expect(before.map(({ status }) => status?.podIP)).not.toContain(await asker.address('d'));
     expect(await asker.seen('a', await asker.address('d'))).toBe(await asker.address('a'));
-  }, 60_000);
+  });
 
   it('a pod whose sandbox dies is made anew with the address it had', async () => {
     const before = await asker.pod('c');
@@ -133,7 +134,7 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     await eventually(async () => expect((await asker.pod('c')).status?.containerStatuses?.[0]).toMatchObject({ restartCount: 1, ready: true }), within);
     expect(await asker.address('c')).toBe(before.status?.podIP);
     expect(await eventually(() => asker.seen('a', before.status?.podIP ?? ''), within)).toBe(await asker.address('a'));
-  }, 60_000);
+  });
 
   it('a node whose own sandbox dies gets another one, and its pods go on', async () => {
     const before = await asker.pod('a');
@@ -144,7 +145,7 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     await cluster.apply(pod('host-one', 'one', { hostNetwork: true }));
     await asker.ready('host-one');
     expect(await asker.seen('c', await asker.address('host-one'))).toBe(await asker.address('c'));
-  }, 60_000);
+  });
 
   it('a node whose link is down cannot be reached, and can when it is up again', async () => {
     const to = await asker.address('c');
@@ -154,21 +155,23 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
     await expect(asker.seen('a', to)).rejects.toThrow('ended with');
     await run('ip', ['link', 'set', link, 'up']);
     expect(await eventually(() => asker.seen('a', to), within)).toBe(await asker.address('a'));
-  }, 60_000);
+  });
 
   it('nothing is left: no links of pods that are gone, and nothing of the cluster when it is', async () => {
     await cluster.must(['delete', 'pods', '--all', '--wait=true'], { timeoutMs: 60_000 });
     const own = async (): Promise<string[]> => {
       const all = await Promise.all([run('ip', ['-d', 'link', 'show']), run('ip', ['route', 'show', 'table', 'all']), run('nft', ['list', 'ruleset']), run('ip', ['addr', 'show', 'dev', 'lo'])]);
-      const [first = '', second = ''] = cluster.ranges.pods.split('.').slice(0, 2);
-      return all.flatMap(({ stdout }) => stdout.split('\n').filter((line) => line.includes(cluster.id) || line.includes(`${first}.${second}.`)));
+      const [first = '', second = '', third = ''] = cluster.ranges.pods.split('.');
+      // Of the /20 and no more: others on this machine have ranges beside it.
+      const inside = Array.from({ length: 16 }, (_, index) => ` ${first}.${second}.${Number(third) + index}.`);
+      return all.flatMap(({ stdout }) => stdout.split('\n').filter((line) => line.includes(cluster.id) || inside.some((prefix) => ` ${line}`.includes(prefix))));
     };
-    const links = (await own()).filter((line) => line.includes('alias roundsman'));
-    expect(links.map((line) => line.trim())).toEqual(expect.arrayContaining([`alias roundsman:${cluster.id}:one:node`, `alias roundsman:${cluster.id}:two:node`]));
-    expect(links).toHaveLength(2);
+    const links = (await own()).filter((line) => line.includes('alias roundsman')).map((line) => line.trim());
+    expect(links.sort()).toEqual([`alias roundsman:${cluster.id}:one:node`, `alias roundsman:${cluster.id}:two:node`]);
     await cluster.stop();
-    expect(await own()).toEqual([]);
-  }, 90_000);
+    // The kernel takes links and routes of a namespace away a moment after its last process.
+    await eventually(async () => expect(await own()).toEqual([]));
+  });
 });
 
 whenDocker(describe)('the pod network of machines', () => {
@@ -179,15 +182,15 @@ whenDocker(describe)('the pod network of machines', () => {
     asker = new Asker(cluster);
     await cluster.apply(pod('a', 'one'), pod('b', 'one'), pod('c', 'two'), pod('host', 'two', { hostNetwork: true }));
     await asker.ready('a', 'b', 'c', 'host');
-  }, 120_000);
-  afterAll(() => cluster?.stop(), 60_000);
+  });
+  afterAll(() => cluster?.stop());
 
   const reach = async (): Promise<void> => {
     const [a, c] = await Promise.all(['a', 'c'].map((name) => asker.address(name)));
     expect(await eventually(() => asker.seen('a', c!), within)).toBe(a);
     expect(await eventually(() => asker.seen('c', a!), within)).toBe(c);
     // Not in one packet.
-    const said = await cluster.must(['exec', 'a', '--', 'sh', '-c', `head -c 300000 /dev/zero | timeout 10 nc ${c} 9000 | head -c 300000 | wc -c`]);
+    const said = await cluster.must(['exec', 'a', '--', 'sh', '-c', `head -c 300000 /dev/zero | timeout 30 nc ${c} 9000 | head -c 300000 | wc -c`]);
     expect(said.trim()).toBe('300000');
   };
 
@@ -206,9 +209,9 @@ whenDocker(describe)('the pod network of machines', () => {
 
   it('what leaves the cluster has the address of its machine', async () => {
     const { outside } = cluster.network!;
-    const server = outside.run('timeout', '20', 'busybox', 'nc', '-l', '-p', '7000', '-e', 'sh', '-c', 'cat /proc/net/tcp /proc/net/tcp6');
+    const server = outside.run('timeout', '60', 'busybox', 'nc', '-l', '-p', '7000', '-e', 'sh', '-c', 'cat /proc/net/tcp /proc/net/tcp6');
     server.catch(() => undefined);
-    const said = await cluster.must(['exec', 'a', '--', 'sh', '-c', `for i in $(seq 20); do timeout 2 nc ${outside.address} 7000 </dev/null && exit 0; sleep 0.2; done; exit 1`]);
+    const said = await cluster.must(['exec', 'a', '--', 'sh', '-c', `for i in $(seq 100); do timeout 20 nc ${outside.address} 7000 </dev/null && exit 0; sleep 0.2; done; exit 1`]);
     // As /proc writes an address: bytes in reverse.
     const hex = (address: string): string => address.split('.').reverse().map((byte) => Number(byte).toString(16).padStart(2, '0')).join('').toUpperCase();
     expect(said).toContain(hex(cluster.machine('one').address));
@@ -221,17 +224,17 @@ whenDocker(describe)('the pod network of machines', () => {
     await expect(asker.seen('a', c!)).rejects.toThrow('ended with');
     await cluster.machine('two').heal();
     expect(await eventually(() => asker.seen('a', c!), within)).toBe(a);
-  }, 60_000);
+  });
 
   it('and over VXLAN, when the setting is changed', async () => {
     await cluster.change('intake', { ROUNDSMAN_INTAKE_NETWORK_BACKEND: 'vxlan' });
-    await eventually(async () => expect(await cluster.machine('one').run('ip', 'route')).toMatch(/dev rv\w+ .*onlink/), { within: 40_000 });
-    await eventually(async () => expect(await cluster.machine('two').run('ip', 'route')).toMatch(/dev rv\w+ .*onlink/), { within: 40_000 });
+    await eventually(async () => expect(await cluster.machine('one').run('ip', 'route')).toMatch(/dev rv\w+ .*onlink/), { within: 60_000 });
+    await eventually(async () => expect(await cluster.machine('two').run('ip', 'route')).toMatch(/dev rv\w+ .*onlink/), { within: 60_000 });
     expect(await cluster.machine('one').run('ip', 'route')).not.toContain(`via ${cluster.machine('two').address} dev eth0`);
     await reach();
     // The machine has an address among those of its pods: answers come by the way that the questions went.
     expect(plain(await cluster.machine('one').run('timeout', ...ask(await asker.address('c'))))).toBe((await asker.node('one')).spec?.podCIDR?.replace('/24', ''));
-  }, 90_000);
+  });
 
   it('nobody looks for the pods of a node that was taken out', async () => {
     const range = (await asker.node('two')).spec?.podCIDR ?? '';
@@ -239,5 +242,5 @@ whenDocker(describe)('the pod network of machines', () => {
     await cluster.kill(['agent-two']);
     await cluster.must(['delete', 'node', 'two']);
     await eventually(async () => expect(await cluster.machine('one').run('ip', 'route')).not.toContain(range), within);
-  }, 60_000);
+  });
 });

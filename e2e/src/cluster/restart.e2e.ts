@@ -21,7 +21,7 @@ whenDocker(describe)('a small cluster whose control plane is killed', () => {
   afterAll(() => cluster?.stop());
 
   const pods = async (): Promise<Pod[]> => (await cluster.get<{ items: Pod[] }>('pods', '-l', 'app=web')).items;
-  const answers = (of: readonly Pod[]): Promise<string[]> => Promise.all(of.map(async ({ status }) => (await (await fetch(`http://${status?.podIP}:8080/`, { signal: AbortSignal.timeout(2_000) })).text()).trim()));
+  const answers = (of: readonly Pod[]): Promise<string[]> => Promise.all(of.map(async ({ status }) => (await (await fetch(`http://${status?.podIP}:8080/`, { signal: AbortSignal.timeout(20_000) })).text()).trim()));
   const running = async (of: readonly Pod[]): Promise<Inspected['State'][]> => Promise.all(of.map(async ({ metadata }) => (await cluster.inspect(metadata.name, 'main')).State));
   const looks = async (): Promise<string[]> => (await cluster.must(['get', 'deployments,replicasets,pods,configmaps,nodes', '-o', 'custom-columns=KIND:.kind,NAME:.metadata.name,UID:.metadata.uid,NODE:.spec.nodeName,IP:.status.podIP', '--no-headers'])).trim().split('\n').sort();
 
@@ -44,11 +44,11 @@ whenDocker(describe)('a small cluster whose control plane is killed', () => {
       cluster.restart(killed());
       await cluster.ready(['one', 'two']);
 
-      await eventually(async () => expect((await cluster.get<Pod>('pod', victim!.metadata.name)).status?.containerStatuses?.[0]).toMatchObject({ restartCount: restarts + 1, ready: true, lastState: { terminated: { exitCode: 137 } } }), { within: 30_000 });
+      await eventually(async () => expect((await cluster.get<Pod>('pod', victim!.metadata.name)).status?.containerStatuses?.[0]).toMatchObject({ restartCount: restarts + 1, ready: true, lastState: { terminated: { exitCode: 137 } } }), { within: 60_000 });
       expect(await looks()).toEqual(before.looks);
       expect(await answers(before.pods)).toEqual(before.pods.map(({ metadata }) => metadata.name));
       expect(await running(others)).toEqual(before.running.slice(1));
-      await cluster.must(['rollout', 'status', 'deployment/web', '--timeout=30s']);
+      await cluster.must(['rollout', 'status', 'deployment/web', '--timeout=60s']);
       // And it works on.
       await cluster.must(['scale', 'deployment/web', '--replicas=4']);
       await cluster.must(['rollout', 'status', 'deployment/web', '--timeout=60s']);

@@ -7,7 +7,7 @@ import { agentIdentity, ingressIdentity, serviceIdentity } from '@roundsman/bus'
 import { ProcessRuntime } from '@roundsman/containers';
 import { ingressEntry } from '@roundsman/ingress';
 import { removeForwarding, removeNetwork } from '@roundsman/node-agent';
-import { eventually, freePort, startDocker, startMachines, startNats, startPostgres, testImages, type TestDocker, type TestMachine, type TestMachines, type TestNats, type TestPostgres } from '@roundsman/testkit';
+import { eventually, freePort, ownNumber, startDocker, startMachines, startNats, startPostgres, testImages, type TestDocker, type TestMachine, type TestMachines, type TestNats, type TestPostgres } from '@roundsman/testkit';
 import { stringify } from 'yaml';
 import { kubectlPath, type Ran } from '../kubectl-cluster.ts';
 import { ServiceProcess } from '../service-process.ts';
@@ -25,7 +25,7 @@ export interface Inspected {
   readonly Mounts: { readonly Source: string; readonly Destination: string; readonly RW: boolean }[];
 }
 
-/** Addresses of a cluster: of its own, because several may run on this machine at once. None of those that daemons and machines of tests have. */
+/** Addresses of a cluster: of its own, because several may run on this machine at once. None of those that daemons, machines and single nodes of tests have. */
 export interface Ranges {
   readonly pods: string;
   readonly services: string;
@@ -33,10 +33,13 @@ export interface Ranges {
 }
 
 export const randomRanges = (): Ranges => ({
-  pods: `10.${randomInt(60, 100)}.${randomInt(16) * 16}.0/20`,
-  services: `10.${randomInt(100, 130)}.${randomInt(16) * 16}.0/20`,
-  loadBalancers: `10.${randomInt(130, 140)}.${randomInt(256)}.0/24`,
+  pods: `10.${ownNumber(60, 88)}.${randomInt(16) * 16}.0/20`,
+  services: `10.${ownNumber(100, 128)}.${randomInt(16) * 16}.0/20`,
+  loadBalancers: `10.${ownNumber(128, 140)}.${randomInt(256)}.0/24`,
 });
+
+/** The AGE of a table, as a regular expression: kubectl writes minutes, too, from two of them on. */
+export const age = '\\d+[ms]\\S*';
 
 export interface ClusterOptions {
   /** Nodes that are started later: their keys are known. */
@@ -203,7 +206,7 @@ export class SmallCluster {
   }
 
   /** Runs kubectl to its end; a code other than 0 is an answer too. */
-  kubectl(args: readonly string[], { input = '', timeoutMs = 60_000 }: { input?: string; timeoutMs?: number } = {}): Promise<Ran> {
+  kubectl(args: readonly string[], { input = '', timeoutMs = 90_000 }: { input?: string; timeoutMs?: number } = {}): Promise<Ran> {
     const env = { PATH: process.env['PATH'] ?? '', HOME: this.folder, KUBECONFIG: this.#kubeconfig, TMPDIR: this.folder };
     return new Promise((resolve) => {
       const child = execFile(kubectlPath(), [...args], { env, timeout: timeoutMs, maxBuffer: 32 << 20 }, (error, stdout, stderr) => {

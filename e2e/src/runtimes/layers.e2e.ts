@@ -37,7 +37,7 @@ whenDocker(describe)('NetReach over every way to the runners', () => {
       expect(await countersAt(runners, [counter])).toEqual({ [counter]: perTarget.reduce((sum, { sent }) => sum + sent, 0) });
       if (isTrusted(report)) expect([name, report.state, report.summary]).toEqual([name, 'succeed', expect.any(String)]);
     }
-  }, 180_000);
+  });
 
   it('names the layer and the node where the forwarding of Services is gone', async () => {
     const [container] = ((await rig.cluster.docker.request('GET', '/containers/json')) as { Id: string; Names: string[] }[]).filter(({ Names }) => Names[0]?.startsWith('/k8s_POD_two__'));
@@ -58,5 +58,5 @@ whenDocker(describe)('NetReach over every way to the runners', () => {
     await rig.until(() => onTwo('nft', 'list', 'tables').includes('roundsman'), 60_000);
     const mended = await run('mended');
     expect(mended.perTarget?.filter(({ errors }) => errors !== undefined && Object.keys(errors).length > 0)).toEqual([]);
-  }, 180_000);
+  });
 });

@@ -29,7 +29,7 @@ whenDocker(describe)('the life of a task and of the runtime that carries it', ()
     rig.until(async () => {
       expect(await rig.task(kind, name)).toBeUndefined();
       expect((await rig.made()).filter((one) => one.includes(`-${name}-`))).toEqual([]);
-    }, 60_000);
+    });
   const annotate = (name: string, value: string): Promise<string> => rig.cluster.must(['annotate', 'ahh', name, `roundsman.io/run-now=${value}`, '--overwrite']);
 
   it('runs all its rounds, then its runtime goes, and no report with it', async () => {
@@ -58,7 +58,7 @@ whenDocker(describe)('the life of a task and of the runtime that carries it', ()
     expect(new Set((await rig.history(kind, 'endless')).map(({ taskUid }) => taskUid))).toEqual(new Set([first.metadata.uid, second.metadata.uid]));
     expect(await counted('endless')).toBe(sentIn(await rig.history(kind, 'endless')));
     await remove('endless');
-  }, 180_000);
+  });
 
   it('deleted while it runs stops within 2 s, and what was measured is kept', async () => {
     await create('running', { agentSpec: {}, schedule: { roundTimeoutSeconds: 300 } }, { durationInSecond: 120 });
@@ -82,7 +82,7 @@ whenDocker(describe)('the life of a task and of the runtime that carries it', ()
     await remove('ready');
     await gone('ready');
     expect(await rig.history(kind, 'ready')).toEqual([]);
-  }, 180_000);
+  });
 
   it('whose runner falls silent closes at its deadline and names it, with the reason', async () => {
     await create('silent', { agentSpec: { terminationGracePeriodMinutes: 60 }, schedule: { roundTimeoutSeconds: 25 } }, { durationInSecond: 10 });

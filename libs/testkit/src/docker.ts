@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { dockerUnavailable, programPath } from './docker-requirements.ts';
+import { ownNumber } from './own-part.ts';
 import { ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const execute = promisify(execFile);
@@ -43,11 +44,11 @@ export interface TestDocker {
   stop(): Promise<void>;
 }
 
-/** A /24 that no interface has. The daemons of two test processes that choose at the same time differ by chance: one in 10,000. */
+/** A /24 that no interface has. */
 async function freeSubnet(): Promise<string> {
   const { stdout } = await execute(programPath('ip') ?? 'ip', ['-4', '-o', 'addr']);
   for (;;) {
-    const prefix = `10.${Math.floor(Math.random() * 50) + 205}.${Math.floor(Math.random() * 254) + 1}`;
+    const prefix = `10.${ownNumber(205, 255)}.${Math.floor(Math.random() * 254) + 1}`;
     if (!stdout.includes(` ${prefix}.`)) return prefix;
   }
 }

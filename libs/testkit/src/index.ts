@@ -5,6 +5,7 @@ export { busyboxImages, testImages, type TestImage } from './images.ts';
 export { startMachines, type TestMachine, type TestMachines } from './machines.ts';
 export { startNats, type NatsOptions, type TestNats } from './nats.ts';
 export { manifest, workOrder } from './orders.ts';
+export { ownNumber } from './own-part.ts';
 export { freePort } from './ports.ts';
 export { startPostgres, type PostgresOptions, type TestPostgres } from './postgres.ts';
 export { distributionOfUs, roundResult, targetResult } from './results.ts';

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { programPath } from './docker-requirements.ts';
 import { startDocker, type DockerOptions, type TestDocker } from './docker.ts';
+import { ownNumber } from './own-part.ts';
 import { ServerProcess, temporaryDirectory } from './server-process.ts';
 
 const run = promisify(execFile);
@@ -124,7 +125,7 @@ true`;
 async function freePrefix(): Promise<string> {
   const { stdout } = await run(programPath('ip') ?? 'ip', ['-4', '-o', 'addr']);
   for (;;) {
-    const prefix = `10.${Math.floor(Math.random() * 40) + 160}.${Math.floor(Math.random() * 254) + 1}`;
+    const prefix = `10.${ownNumber(160, 200)}.${Math.floor(Math.random() * 254) + 1}`;
     if (!stdout.includes(` ${prefix}.`)) return prefix;
   }
 }

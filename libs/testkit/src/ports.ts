@@ -1,16 +1,26 @@
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { ownNumber } from './own-part.ts';
 
-/** A TCP port of the loopback address that is free now. Somebody else may take it before you do: retry. */
+/** Below what kernels give to connections and to servers that ask for any port, and below what the product chooses: nobody is given one of these meanwhile. */
+const [firstPort, endPort] = [11_000, 20_000];
+
+/** A TCP port of the loopback address that is free now, and that nothing but another test may take before you do. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, host, resolve);
+  for (;;) {
+    const port = ownNumber(firstPort, endPort);
+    if (!given.has(port) && (await isFree(host, port))) {
+      given.add(port);
+      return port;
+    }
+  }
+}
+/** By this process: who asks for several gets several. */
+const given = new Set<number>();
+
+function isFree(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)));
+    server.listen(port, host, () => server.close(() => resolve(true)));
   });
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  return port;
 }

@@ -16,12 +16,12 @@ whenDocker(describe)('what pods share', () => {
   beforeAll(async () => {
     rig = await NodeRig.start();
     await rig.up();
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
-  }, 60_000);
-  afterAll(() => rig.stop(), 60_000);
+  });
+  afterAll(() => rig.stop());
 
   const said = async (pod: string, container: string): Promise<string | undefined> => {
     await eventually(() => expect(rig.container(pod, container)?.state.terminated?.exitCode).toBe(0), within);
@@ -51,7 +51,7 @@ whenDocker(describe)('what pods share', () => {
     expect(ipcA).toBe(ipcB);
     expect(ipcA).not.toBe(ipc);
     expect(await pair('host-ipc')).toEqual([ipc, ipc]);
-  }, 60_000);
+  });
 
   it('how names are resolved, as the pod says', async () => {
     const say = [sh('a', 'cat /etc/resolv.conf >/dev/termination-log')];
@@ -62,7 +62,7 @@ whenDocker(describe)('what pods share', () => {
     expect(await said('first', 'a')).toMatch(cluster);
     expect(await said('host', 'a')).toMatch(cluster);
     expect(await said('own', 'a')).toBe('nameserver 192.0.2.1\noptions rotate');
-  }, 60_000);
+  });
 
   it('a port of the host: that it is in use is told, and the pod runs when it is free', async () => {
     const port = await freePort();
@@ -77,5 +77,5 @@ whenDocker(describe)('what pods share', () => {
     await eventually(() => expect(rig.intake.status('rival')).toMatchObject({ phase: 'Failed', reason: 'NodePorts' }), within);
     await new Promise((resolve) => other.close(resolve));
     await eventually(() => expect(rig.intake.status('web').phase).toBe('Running'), within);
-  }, 60_000);
+  });
 });

@@ -19,11 +19,11 @@ whenDocker(describe)('a registry that wants to know who asks', () => {
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
     rig = await NodeRig.start();
     await rig.up();
-  }, 60_000);
+  });
   afterAll(async () => {
     await rig.stop();
     registry.close();
-  }, 60_000);
+  });
 
   it('is told by the pod’s imagePullSecrets; a pod without is refused', async () => {
     const { port } = registry.address() as { port: number };
@@ -37,5 +37,5 @@ whenDocker(describe)('a registry that wants to know who asks', () => {
     rig.intake.create('unknown', spec);
     await eventually(() => expect(rig.container('unknown', 'main')?.state.waiting?.message).toMatch(/no basic auth credentials/), { within: 20_000 });
     expect(asked).toHaveLength(before);
-  }, 60_000);
+  });
 });

@@ -17,13 +17,13 @@ whenDocker(describe)('pods on the network of the machine', () => {
   beforeAll(async () => {
     // Five addresses for pods.
     rig = await NodeRig.start({ prefix: 29, dualStack: true });
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     await rig.down();
-  }, 60_000);
-  afterAll(() => rig?.stop(), 60_000);
+  });
+  afterAll(() => rig?.stop());
 
   const ready = (name: string) =>
     eventually(() => {
@@ -46,7 +46,7 @@ whenDocker(describe)('pods on the network of the machine', () => {
     await succeeds('b4');
     await succeeds('b6');
     for (const host of [v4, `[${v6}]`]) expect(await (await fetch(`http://${host}:8080/`)).text()).toBe('a\n');
-  }, 90_000);
+  });
 
   it('that find no address free are told, and run when one is', async () => {
     await rig.up();
@@ -59,7 +59,7 @@ whenDocker(describe)('pods on the network of the machine', () => {
     rig.intake.delete('c', 1);
     await ready('f');
     expect(addresses('f')[0]).toBe(free);
-  }, 90_000);
+  });
 
   it('have their ports on the node, as long as they are there', async () => {
     const port = await freePort();
@@ -71,7 +71,7 @@ whenDocker(describe)('pods on the network of the machine', () => {
     rig.intake.delete('web', 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     await expect(ask()).rejects.toThrow();
-  }, 60_000);
+  });
 
   it('leave nothing behind that is theirs', async () => {
     await rig.up();
@@ -82,7 +82,7 @@ whenDocker(describe)('pods on the network of the machine', () => {
     rig.intake.delete('a', 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     expect(await links()).toBe(0);
-  }, 60_000);
+  });
 });
 
 whenDocker(describe)('pods on a network of Docker', () => {
@@ -90,8 +90,8 @@ whenDocker(describe)('pods on a network of Docker', () => {
   beforeAll(async () => {
     rig = await NodeRig.start({ liveRestore: true });
     await rig.up({ network: 'docker' });
-  }, 60_000);
-  afterAll(() => rig?.stop(), 60_000);
+  });
+  afterAll(() => rig?.stop());
 
   it('have addresses of their node’s range, which outlive the agent, and their ports where Docker puts them', async () => {
     const port = await freePort();
@@ -108,5 +108,5 @@ whenDocker(describe)('pods on a network of Docker', () => {
     expect(rig.container('a', 'main')?.restartCount).toBe(0);
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
-  }, 60_000);
+  });
 });

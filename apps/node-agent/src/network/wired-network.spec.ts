@@ -4,7 +4,7 @@ import { readlinkSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Pod } from '@roundsman/api';
 import { FakePodRuntime, type Sandbox, type SandboxSpec } from '@roundsman/containers';
-import { eventually } from '@roundsman/testkit';
+import { eventually, ownNumber } from '@roundsman/testkit';
 import { pino } from 'pino';
 import { sandboxSpec } from '../containers/sandbox-spec.ts';
 import { whenPackets } from '../services/testing/packet-lab.ts';
@@ -38,7 +38,7 @@ class NamespaceRuntime extends FakePodRuntime {
 
 whenPackets(describe)('the network of a node with a namespace of its own', () => {
   const owner = { cluster: randomBytes(4).toString('hex'), node: 'n1' };
-  const [before, after] = [0, 1].map((part) => `10.${60 + part * 70 + randomInt(60)}.${randomInt(256)}.0/28`) as [string, string];
+  const [before, after] = [0, 128].map((third) => `10.${ownNumber(200, 204)}.${third + randomInt(128)}.0/28`) as [string, string];
   const addressOf = (range: string, place: number): string => range.replace('.0/28', `.${place}`);
   let runtime: NamespaceRuntime;
   let network: WiredNetwork;
@@ -82,5 +82,5 @@ whenPackets(describe)('the network of a node with a namespace of its own', () =>
     expect([late.addresses, network.fits(other, late)]).toEqual([[addressOf(after, 2)], true]);
     const routes = await runSteps([{ in: here, script: `ip route show ${after}; ip route show ${before}` }]);
     expect(routes.trim().split('\n')).toEqual([expect.stringContaining(`${after} via ${addressOf(after, 1)} dev ${nodeLinkName(owner)}`)]);
-  }, 30_000);
+  });
 });

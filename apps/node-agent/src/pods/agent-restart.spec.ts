@@ -16,14 +16,14 @@ whenDocker(describe)('pods while their agent is away', () => {
   let rig: NodeRig;
   beforeAll(async () => {
     rig = await NodeRig.start({ liveRestore: true });
-  }, 60_000);
+  });
   beforeEach(() => rig.up());
   afterEach(async () => {
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     await rig.down();
-  }, 60_000);
-  afterAll(() => rig.stop(), 60_000);
+  });
+  afterAll(() => rig.stop());
 
   const phase = (name: string, wanted: string) => eventually(() => expect(rig.intake.status(name).phase).toBe(wanted), within);
   const containers = async () => (await rig.docker.request('GET', '/containers/json?all=1')) as { Id: string; State: string }[];
@@ -43,7 +43,7 @@ whenDocker(describe)('pods while their agent is away', () => {
     expect((await containers()).map(({ Id }) => Id).sort()).toEqual(there);
     expect(rig.intake.statuses.slice(writes)).toEqual([]);
     expect(rig.intake.status('web')).toEqual(before);
-  }, 60_000);
+  });
 
   it('that ended meanwhile are handled by their policy, with the back-off they had', async () => {
     rig.intake.create('always', { containers: [sh('sleep 1; exit 1')] });
@@ -58,7 +58,7 @@ whenDocker(describe)('pods while their agent is away', () => {
     expect(rig.container('never', 'main')?.state.terminated).toMatchObject({ exitCode: 137, reason: 'Error' });
     expect(rig.container('always', 'main')).toEqual(waits);
     await eventually(() => expect(rig.container('always', 'main')?.restartCount).toBe(2), { within: 15_000 });
-  }, 60_000);
+  });
 
   it('that were deleted meanwhile are ended; those that lost their containers are made anew', async () => {
     rig.intake.create('gone', { containers: [sh(forever)] });
@@ -73,7 +73,7 @@ whenDocker(describe)('pods while their agent is away', () => {
     await eventually(() => expect(rig.container('lost', 'main')).toMatchObject({ ready: true, restartCount: 1, lastState: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } }), within);
     await phase('lost-once', 'Failed');
     await eventually(async () => expect((await containers()).filter(({ State }) => State === 'running')).toHaveLength(2), within);
-  }, 60_000);
+  });
 
   it('have their volumes still; ended as those that nobody knows, they leave what they wrote', async () => {
     const disk = await mkdtemp(join(tmpdir(), 'roundsman-disk-'));
@@ -93,14 +93,14 @@ whenDocker(describe)('pods while their agent is away', () => {
     await eventually(async () => expect([await containers(), await readdir(join(rig.folder, 'pods')), await mountsBelow(rig.folder)]).toEqual([[], [], []]), within);
     expect(await readFile(runs, 'utf8')).toBe('run\nrun\n');
     await rm(disk, { recursive: true });
-  }, 60_000);
+  });
 
   it('what changed without an announcement is found within ten seconds', async () => {
     rig.intake.deaf = true;
     rig.intake.create('quiet', { containers: [sh(forever)] });
     await eventually(() => expect(rig.intake.status('quiet').phase).toBe('Running'), { within: 15_000 });
     rig.intake.deaf = false;
-  }, 60_000);
+  });
 
   it('outlive the daemon’s end, which is told as a condition', async () => {
     rig.intake.create('web', { containers: [sh(forever)] });
@@ -114,7 +114,7 @@ whenDocker(describe)('pods while their agent is away', () => {
     await phase('later', 'Running');
     expect(rig.host.condition()).toMatchObject({ status: 'True' });
     expect(rig.container('web', 'main')).toMatchObject({ containerID: before, restartCount: 0, ready: true });
-  }, 90_000);
+  });
 
   it('are judged only when the daemon could be asked: an agent that starts without it waits', async () => {
     rig.intake.create('once', { restartPolicy: 'Never', containers: [sh(forever)] });
@@ -128,5 +128,5 @@ whenDocker(describe)('pods while their agent is away', () => {
     await rig.docker.restart();
     await eventually(() => expect(rig.host.manager.workers.get(rig.intake.get('once').metadata.uid)?.runs.get('main')?.[0]?.state).toBe('running'), { within: 20_000 });
     expect(rig.container('once', 'main')).toEqual(before);
-  }, 60_000);
+  });
 });

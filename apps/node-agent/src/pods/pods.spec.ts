@@ -14,14 +14,14 @@ whenDocker(describe)('pods on a node', () => {
   beforeAll(async () => {
     rig = await NodeRig.start();
     await rig.up();
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     await eventually(async () => expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]), within);
     rig.intake.configMaps.clear();
-  }, 60_000);
-  afterAll(() => rig.stop(), 60_000);
+  });
+  afterAll(() => rig.stop());
 
   const phase = (name: string, wanted: string) => eventually(() => expect(rig.intake.status(name).phase).toBe(wanted), within);
 
@@ -81,7 +81,7 @@ whenDocker(describe)('pods on a node', () => {
     await phase('init-fails', 'Failed');
     expect(rig.container('init-fails', 'main')).toMatchObject({ state: { waiting: { reason: 'PodInitializing' } } });
     await eventually(() => expect(rig.container('always', 'main')?.restartCount).toBe(2), { within: 15_000 });
-  }, 60_000);
+  });
 
   it('that cannot be run say why in Kubernetes’ words', async () => {
     rig.intake.create('no-image', { containers: [{ name: 'main', image: 'localhost:1/missing:1' }] });
@@ -118,7 +118,7 @@ whenDocker(describe)('pods on a node', () => {
     rig.intake.configMaps.set('absent', { a: 'now' });
     await phase('no-volume-map', 'Running');
     await eventually(() => expect(rig.intake.status('no-map').phase).toBe('Running'), { within: 15_000 });
-  }, 90_000);
+  });
 
   it('end within their grace, sooner when they are deleted again with less, and at once by force', async () => {
     const stubborn = sh('trap "" TERM; while :; do sleep 0.1; done');
@@ -138,7 +138,7 @@ whenDocker(describe)('pods on a node', () => {
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     expect(rig.intake.statuses.findLast(({ name }) => name === 'stubborn')?.status.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 137, reason: 'Error' });
     await eventually(async () => expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]), within);
-  }, 60_000);
+  });
 
   it('are made anew, with a new sandbox, when their sandbox was killed; a container that was removed by hand comes again', async () => {
     rig.intake.create('web', { containers: [sh(forever)], initContainers: [sh('exit 0', { name: 'init' })], terminationGracePeriodSeconds: 1 });
@@ -153,7 +153,7 @@ whenDocker(describe)('pods on a node', () => {
     const second = rig.container('web', 'main')?.containerID ?? '';
     await rig.docker.request('DELETE', `/containers/${second.replace('docker://', '')}?force=1`);
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: true, restartCount: 2 }), { within: 30_000 });
-  }, 90_000);
+  });
 
   it('past their deadline fail; what the node has no room for is refused', async () => {
     rig.intake.create('deadline', { activeDeadlineSeconds: 1, containers: [sh(forever)] });
@@ -163,5 +163,5 @@ whenDocker(describe)('pods on a node', () => {
     await phase('large', 'Failed');
     expect(rig.intake.status('large')).toMatchObject({ reason: 'OutOfcpu', message: "Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000" });
     await eventually(() => expect(rig.intake.events('large')).toEqual(["OutOfcpu: Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000"]));
-  }, 60_000);
+  });
 });

@@ -19,12 +19,12 @@ whenDocker(describe)('probes and hooks of pods', () => {
   beforeAll(async () => {
     rig = await NodeRig.start();
     await rig.up();
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
-  }, 60_000);
-  afterAll(() => rig.stop(), 60_000);
+  });
+  afterAll(() => rig.stop());
 
   it('readiness by HTTP with a named port, headers and TLS settings as asked; what it says is what Ready says', async () => {
     const serve = 'mkdir /www; touch /www/ready; httpd -f -p 8080 -h /www';
@@ -39,7 +39,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
     await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: false, restartCount: 0, state: { running: {} } }), within);
     await eventually(() => expect(rig.intake.events('web')).toContain('Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 404'));
     expect(rig.intake.status('web').conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'ContainersNotReady' }));
-  }, 60_000);
+  });
 
   it('liveness: a failing container is ended and started again; startup holds the others back', async () => {
     rig.intake.create('live', {
@@ -62,13 +62,13 @@ whenDocker(describe)('probes and hooks of pods', () => {
     await eventually(() => expect(rig.container('closed', 'main')).toMatchObject({ restartCount: 1 }), within);
     await eventually(() => expect(rig.intake.events('closed')).toContain(`Unhealthy: Liveness probe failed: dial tcp ${rig.intake.status('closed').podIP}:9: connect: connection refused`));
     await eventually(() => expect(rig.intake.seenEvents('closed').find(({ reason }) => reason === 'Unhealthy')?.count).toBeGreaterThanOrEqual(2));
-  }, 60_000);
+  });
 
   it('a startup that never comes ends the container', async () => {
     rig.intake.create('never-up', { containers: [container('trap "exit 0" TERM; sleep 1000 & wait', { startupProbe: { ...often, exec: { command: ['false'] } } })] });
     await eventually(() => expect(rig.container('never-up', 'main')?.restartCount).toBe(1), within);
     await eventually(() => expect(rig.intake.events('never-up')).toContain('Killing: Container main failed startup probe, will be restarted'));
-  }, 60_000);
+  });
 
   it('HTTPS: any certificate will do, plain HTTP will not', async () => {
     const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
@@ -94,7 +94,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
       secure.close();
       plain.close();
     }
-  }, 60_000);
+  });
 
   it('gRPC: the standard health service decides', async () => {
     let status = 1;
@@ -116,7 +116,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
     } finally {
       server.close();
     }
-  }, 60_000);
+  });
 
   it('postStart comes before the container counts as running; one that fails ends it', async () => {
     rig.intake.create('hooked', { containers: [container('sleep 1; cat /hook >/dev/termination-log', { lifecycle: { postStart: { exec: { command: ['sh', '-c', 'echo hooked >/hook'] } } } })], restartPolicy: 'Never' });
@@ -124,5 +124,5 @@ whenDocker(describe)('probes and hooks of pods', () => {
     await eventually(() => expect(rig.container('hooked', 'main')?.state.terminated?.message).toBe('hooked\n'), within);
     await eventually(() => expect(rig.intake.events('bad-hook')).toEqual(expect.arrayContaining(['FailedPostStartHook: PostStartHook failed', 'Killing: FailedPostStartHook'])), within);
     await eventually(() => expect(rig.container('bad-hook', 'main')?.restartCount).toBeGreaterThanOrEqual(1), within);
-  }, 60_000);
+  });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ContainerStatus } from '@roundsman/api';
 import { DockerPodRuntime } from '@roundsman/containers';
 import { Health, type ServiceContext } from '@roundsman/service';
-import { startDocker, startNats, testImages, type TestDocker, type TestImage, type TestNats } from '@roundsman/testkit';
+import { ownNumber, startDocker, startNats, testImages, type TestDocker, type TestImage, type TestNats } from '@roundsman/testkit';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { NetworkState } from '@roundsman/network';
@@ -33,7 +33,7 @@ export interface RigOptions {
 export class NodeRig {
   readonly node = 'node-1';
   readonly cluster = `test-${randomUUID().slice(0, 8)}`;
-  /** Of its pods: apart from those that daemons of tests have. */
+  /** Of its pods: apart from those that daemons, machines and clusters of tests have. */
   readonly ranges: readonly string[];
   private constructor(
     readonly nats: TestNats,
@@ -43,7 +43,7 @@ export class NodeRig {
     /** Prefix of the range of pods, and whether there is one of IPv6 beside it. */
     { prefix = 24, dualStack = false }: Pick<RigOptions, 'prefix' | 'dualStack'>,
   ) {
-    const [second, third] = [60 + Math.floor(Math.random() * 40), Math.floor(Math.random() * 256)];
+    const [second, third] = [ownNumber(88, 100), Math.floor(Math.random() * 256)];
     this.ranges = [`10.${second}.${third}.0/${prefix}`, ...(dualStack ? [`fd00:${second}:${third}::/64`] : [])];
   }
   #host: PodHost | undefined;

@@ -17,16 +17,16 @@ whenDocker(describe)('what a container finds', () => {
     await rig.up();
     rig.intake.configMaps.set('settings', { color: 'blue', 'app.conf': 'a=1\n', 'not-a-name=': 'x' });
     rig.intake.secrets.set('keys', { password: 's3cret' });
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const name of rig.intake.names) rig.intake.delete(name, 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
     expect(await readdir(join(rig.folder, 'pods'))).toEqual([]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await rig.stop();
     await rm(host, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** Runs the script to its end; what it writes to its standard output. */
   const output = async (name: string, script: string, container: Partial<PodSpecInput['containers'][number]> = {}, spec: Partial<PodSpecInput> = {}): Promise<string> => {
@@ -57,7 +57,7 @@ whenDocker(describe)('what a container finds', () => {
     });
     expect(text).toBe(`a|ab$(C)$(A)|c|env|node-1|web|500|67108864|blue|s3cret||blue|${rig.docker.gateway}|a-$(A)\n`);
     await eventually(() => expect(rig.intake.events('env')).toContainEqual(expect.stringContaining('Keys [pre_not-a-name=] from the EnvFrom configMap default/settings were skipped')));
-  }, 60_000);
+  });
 
   it('in its volumes: keys, fields, several in one, with modes and owners; memory; a subPath; what is read only', async () => {
     await mkdir(join(host, 'data'));
@@ -123,7 +123,7 @@ whenDocker(describe)('what a container finds', () => {
       '/empty/by-web',
       '',
     ]);
-  }, 60_000);
+  });
 
   it('as /etc/hosts: its own names and the aliases; its host name; its rights', async () => {
     const text = await output(
@@ -145,7 +145,7 @@ whenDocker(describe)('what a container finds', () => {
       'options ndots:3',
       '',
     ]);
-  }, 60_000);
+  });
 
   it('follows a changed ConfigMap in its volume, all at once; a subPath leads nowhere else', async () => {
     rig.intake.create('follower', {
@@ -161,5 +161,5 @@ whenDocker(describe)('what a container finds', () => {
     await symlink('/etc', join(host, 'out'));
     rig.intake.create('escape', { containers: [{ name: 'main', image, volumeMounts: [{ name: 'host', mountPath: '/host', subPath: 'out/ssl' }] }], volumes: [{ name: 'host', hostPath: { path: host } }] });
     await eventually(() => expect(rig.container('escape', 'main')?.state.waiting).toMatchObject({ reason: 'CreateContainerConfigError', message: expect.stringContaining('leads out of its volume') }), within);
-  }, 60_000);
+  });
 });

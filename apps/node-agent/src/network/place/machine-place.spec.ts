@@ -1,13 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { PodRuntime } from '@roundsman/containers';
+import { ownNumber } from '@roundsman/testkit';
 import { whenPackets } from '../../services/testing/packet-lab.ts';
 import { here, runSteps } from '../kernel/steps.ts';
 import { MachinePlace } from './machine-place.ts';
 import type { NodeAddressing } from './node-place.ts';
 
 whenPackets(describe)('a machine that is a node', () => {
-  const second = randomInt(60, 200);
+  const second = ownNumber(200, 204);
   const [before, after] = [randomInt(128), 128 + randomInt(128)].map((third): NodeAddressing => ({
     nodeAddresses: [`10.${second}.${third}.1`, `fd00:${second}:${third}::1`],
     podCIDRs: [`10.${second}.${third}.0/28`, `fd00:${second}:${third}::/64`],

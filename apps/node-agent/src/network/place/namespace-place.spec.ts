@@ -5,7 +5,7 @@ import { readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PodRuntime } from '@roundsman/containers';
-import { eventually } from '@roundsman/testkit';
+import { eventually, ownNumber } from '@roundsman/testkit';
 import { whenPackets } from '../../services/testing/packet-lab.ts';
 import { gatewayMac } from '../kernel/links.ts';
 import { here, namespaceOf, runSteps } from '../kernel/steps.ts';
@@ -14,7 +14,7 @@ import { NamespacePlace } from './namespace-place.ts';
 
 whenPackets(describe)('the namespace of a node', () => {
   const owner = { cluster: randomBytes(4).toString('hex'), node: 'n1' };
-  const range = `10.${randomInt(60, 200)}.${randomInt(256)}.0/28`;
+  const range = `10.${ownNumber(200, 204)}.${randomInt(256)}.0/28`;
   const address = range.replace('.0/28', '.1');
   let keeper: ChildProcess;
   let place: NamespacePlace;

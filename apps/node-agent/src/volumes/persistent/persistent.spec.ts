@@ -48,7 +48,7 @@ describe('what is behind a claim', () => {
     await expect(mountNfs({ server: '127.0.0.1', path: '/nowhere' }, join(folder, 'nfs'), { readOnly: false })).rejects.toThrow(/^mounting 127\.0\.0\.1:\/nowhere failed: .+/);
     await expect(runChild('sleep', ['60'], 50)).rejects.toThrow('sleep did not end within 0.05 s');
     await expect(runChild('no-such-program', [], 1_000)).rejects.toThrow('no-such-program is not there');
-  }, 40_000);
+  });
 });
 
 describe('what is removed', () => {
@@ -64,7 +64,7 @@ describe('what is removed', () => {
   beforeAll(async () => {
     nats = await startNats({ identities: [serviceIdentity('intake'), agentIdentity('n1')] });
     [intake, agent] = await Promise.all([nats.connect('intake'), nats.connect('agent-n1')]);
-  }, 30_000);
+  });
   afterAll(() => nats.stop());
   beforeEach(async () => {
     [wanted, removed, pods] = [[], [], []];
@@ -109,7 +109,7 @@ describe('what is removed', () => {
     await eventually(() => expect(removed).toEqual(['pvc-1', 'pvc-2']));
     expect([existsSync(join(folder, 'pvc-1')), existsSync(join(folder, 'pvc-2')), existsSync(join(outside, 'precious'))]).toEqual([false, false, true]);
     await rm(outside, { recursive: true });
-  }, 20_000);
+  });
 
   it('is nothing that is to be retained, nor what something is mounted in', async () => {
     const retained = await made('pvc-6');
@@ -128,7 +128,7 @@ describe('what is removed', () => {
     expect(kept.get('pvc-6')).toBe('the directory of the volume is not removed: the reclaim policy of volume pvc-6 is Retain: its directory stays');
     if (asRoot) expect(kept.get('pvc-7')).toContain('something is mounted below');
     await unmountBelow(folder);
-  }, 20_000);
+  });
 
   it('is never outside of the folder, nor in use', async () => {
     const used = await made('pvc-3');
@@ -144,5 +144,5 @@ describe('what is removed', () => {
     pods = [{ ...pod(), metadata: { ...pod().metadata, creationTimestamp: '2026-01-01T00:00:05Z' } }];
     intake.publish(messages.nodeVolume, { node: 'n1' }, { name: 'pvc-3' });
     await eventually(() => expect(removed).toEqual(['pvc-5', 'pvc-3']));
-  }, 20_000);
+  });
 });

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { eventually, startDocker, testImages, type DockerOptions, type TestDocker } from '@roundsman/testkit';
+import { eventually, ownNumber, startDocker, testImages, type DockerOptions, type TestDocker } from '@roundsman/testkit';
 import type { ContainerConfig, LogOptions, PodContainer, Sandbox, SandboxNetwork, SandboxSpec } from '../../pod-runtime.ts';
 import { DockerPodRuntime } from '../docker-pod-runtime.ts';
 import { containerOf, sandboxOf } from './pods.ts';
@@ -13,8 +13,8 @@ export const never: AbortSignal = new AbortController().signal;
 export class PodLab {
   readonly docker: TestDocker;
   readonly runtime: DockerPodRuntime;
-  /** Apart from those that daemons of tests have. */
-  readonly range = `10.${Math.floor(Math.random() * 60) + 140}.${Math.floor(Math.random() * 254) + 1}.0/24`;
+  /** Apart from those that daemons, machines and clusters of tests have. */
+  readonly range = `10.${ownNumber(140, 160)}.${Math.floor(Math.random() * 254) + 1}.0/24`;
 
   private constructor(docker: TestDocker) {
     this.docker = docker;
