@@ -6,7 +6,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await TestCluster.start();
   cluster.nodes.join('n1');
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 
 const config = 'configmaps';

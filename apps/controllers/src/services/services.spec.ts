@@ -12,7 +12,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await TestCluster.start({ ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500' });
   cluster.nodes.join('n1', 'n2');
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 afterEach(async () => {
   cluster.nodes.fate = () => 'runs';
@@ -55,7 +55,7 @@ describe('the endpoints of a service', () => {
     await tells('a false true true 8080');
     cluster.nodes.rejoin('n1');
     await tells();
-    }, 20_000);
+    });
 
   it('a pod whose port has another number is told beside the others', async () => {
     await serve({ ports: [{ name: 'http', port: 80, targetPort: 'web' }, { name: 'admin', port: 81, targetPort: 'admin' }] });
@@ -132,5 +132,5 @@ describe('the endpoints of a service', () => {
     cluster.nodes.rejoin('n1');
     await tells('a true true false 8080', 'b true true false 8080');
     expect(Number((await slices())[0]?.metadata.generation)).toBe(writes + 1);
-  }, 20_000);
+  });
 });

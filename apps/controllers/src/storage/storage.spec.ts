@@ -9,7 +9,7 @@ beforeAll(async () => {
   cluster.nodes.tells = (node) => ({ annotations: { [volumesFolderAnnotation]: `/volumes/${node}` } });
   cluster.nodes.join('n1');
   await cluster.until(async () => expect((await cluster.get('nodes', 'n1'))?.metadata.annotations?.[volumesFolderAnnotation]).toBe('/volumes/n1'));
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 
 const claims = 'persistentvolumeclaims';
@@ -122,7 +122,7 @@ describe('volumes that are made', () => {
     await select('dynamic', 'n1');
     const name = `pvc-${made.metadata.uid}`;
     await cluster.until(async () => expect(await stateOf('dynamic')).toEqual(['Bound', name]));
-    expect(await cluster.events(made)).toContain(`ProvisioningSucceeded: Successfully provisioned volume ${name}`);
+    await cluster.until(async () => expect(await cluster.events(made)).toContain(`ProvisioningSucceeded: Successfully provisioned volume ${name}`));
     expect(await cluster.get(volumes, name)).toMatchObject({
       spec: { hostPath: { path: `/volumes/n1/${name}` }, persistentVolumeReclaimPolicy: 'Delete', nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n1'] }] }] } } },
     });

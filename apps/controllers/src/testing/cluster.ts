@@ -154,7 +154,7 @@ export class TestCluster {
   }
 
   /** Waits until `look` does not throw; when it always does, says what the controllers complained of. */
-  async until<T>(look: () => Promise<T>, within = 15_000): Promise<T> {
+  async until<T>(look: () => Promise<T>, within = 30_000): Promise<T> {
     try {
       return await eventually(look, { within });
     } catch (error) {

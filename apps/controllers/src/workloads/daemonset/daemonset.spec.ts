@@ -8,7 +8,7 @@ beforeAll(async () => {
   cluster = await TestCluster.start();
   cluster.nodes.placement = nodeOf;
   cluster.nodes.join('n1', 'n2', 'n3');
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 afterEach(async () => {
   for (const { metadata } of await cluster.list('daemonsets.apps')) await cluster.delete('daemonsets.apps', metadata.name);

@@ -6,7 +6,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await TestCluster.start();
   cluster.nodes.join('n1', 'n2');
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 afterEach(async () => {
   cluster.nodes.fate = () => 'runs';

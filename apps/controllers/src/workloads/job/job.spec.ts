@@ -6,7 +6,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await TestCluster.start();
   cluster.nodes.join('n1', 'n2');
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 afterEach(async () => {
   cluster.nodes.fate = () => 'succeeds';
@@ -99,7 +99,7 @@ describe('a job in a cluster', () => {
     await cluster.until(async () => {
       expect((await read('robust')).status).toMatchObject({ failed: 1, active: 1, terminating: 0 });
       expect((await pods()).map(({ metadata }) => metadata.uid)).not.toContain(pod!.metadata.uid);
-    }, 20_000);
+    });
   });
 
   it('counts every pod once, though its controllers are stopped and started again while pods end', async () => {
@@ -124,7 +124,7 @@ describe('a job in a cluster', () => {
       const job = await read('long');
       expect(conditions(job).at(-1)).toBe('Complete=True CompletionsReached');
       return job;
-    }, 30_000);
+    });
     expect([done.status?.succeeded, done.status?.failed, (await pods()).length]).toEqual([30, undefined, 30]);
-  }, 90_000);
+  });
 });

@@ -6,7 +6,7 @@ let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await TestCluster.start();
   cluster.nodes.join('n1', 'n2');
-}, 60_000);
+});
 afterAll(() => cluster.stop());
 afterEach(async () => {
   for (const { metadata } of await cluster.list('statefulsets.apps')) await cluster.delete('statefulsets.apps', metadata.name);
@@ -76,7 +76,7 @@ describe('a stateful set in a cluster', () => {
   it('gives each pod its claims, and keeps them', async () => {
     const made = await withClaims();
     await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(2));
-    expect(await cluster.events(made)).toContain('SuccessfulCreate: create Claim data-db-0 Pod db-0 in StatefulSet db success');
+    await cluster.until(async () => expect(await cluster.events(made)).toContain('SuccessfulCreate: create Claim data-db-0 Pod db-0 in StatefulSet db success'));
     expect((await cluster.readyPods())[0]?.spec.volumes).toEqual([{ name: 'data', persistentVolumeClaim: { claimName: 'data-db-0' } }]);
     await edit((spec) => void (spec.replicas = 1));
     await cluster.until(async () => expect((await cluster.list('pods')).length).toBe(1));
