@@ -15,8 +15,8 @@ type ServiceName = keyof typeof definitions;
 export interface Ran {
   readonly runner: string;
   readonly order: WorkOrder;
-  startedMs: number;
-  endedMs?: number;
+  /** When it came. */
+  readonly takenMs: number;
   canceled?: boolean;
 }
 
@@ -94,19 +94,15 @@ export class FakeRunner {
       this.repeated += 1;
       return;
     }
-    const ran: Ran = { runner: this.name, order, startedMs: Number.NaN };
+    const ran: Ran = { runner: this.name, order, takenMs: Date.now() };
     this.ran.push(ran);
     const stop = new AbortController();
     const { signal } = stop;
     this.#running.set(key, { ran, stop });
     void sleep(Math.max(0, Date.parse(order.roundStart) - Date.now()), undefined, { signal })
-      .then(() => {
-        ran.startedMs = Date.now();
-        return sleep(this.takesMs, undefined, { signal });
-      })
+      .then(() => sleep(this.takesMs, undefined, { signal }))
       .catch(() => undefined)
       .then(() => {
-        ran.endedMs = Date.now();
         this.#running.delete(key);
         this.done(ran);
       });
@@ -161,10 +157,10 @@ export class ControlPlane {
     await this.postgres.stop();
   }
 
-  /** `as` tells several of one service apart. */
-  async run(name: ServiceName, as: string = name): Promise<void> {
+  /** `as` tells several of one service apart; `env` is for this one alone. */
+  async run(name: ServiceName, as: string = name, env: NodeJS.ProcessEnv = {}): Promise<void> {
     const log = pino({ level: process.env['ROUNDSMAN_TEST_LOG'] ?? 'silent' }).child({ as });
-    this.#services.set(as, await runServices([{ definition: definitions[name] }], { env: this.env, log, databaseUrl: this.databaseUrl, connect: (identity) => this.nats.connect(identity) }));
+    this.#services.set(as, await runServices([{ definition: definitions[name] }], { env: { ...this.env, ...env }, log, databaseUrl: this.databaseUrl, connect: (identity) => this.nats.connect(identity) }));
   }
 
   async halt(as: string): Promise<void> {
@@ -196,7 +192,7 @@ export class ControlPlane {
       change(object);
       const reply = await this.gateway.request(messages.write, {}, { operation: 'update', resource, ...(namespace === undefined ? {} : { namespace }), name, object: object as unknown as Record<string, unknown>, user: 'tester' });
       return reply.object as unknown as KubeObject;
-    });
+    }, { within: 60_000 });
   }
 
   async remove(resource: string, name: string): Promise<void> {
