@@ -30,7 +30,7 @@ describe('a runner process', () => {
     expect(second.beat.instance).not.toBe(first.beat.instance);
     expect(second.beat.ports).toEqual(first.beat.ports);
     const { outcome, targets } = await rig.outcome(order);
-    expect(outcome.state).toBe('ok');
+    expect(outcome).toMatchObject({ state: 'ok', cut: 'restarted', reason: 'the runner ended while it had this round, was started again, and measured all of it anew' });
     expect(targets[0]?.sent).toBe(60);
     // What the killed one sent came on top of the whole second run; nothing else.
     expect(total('killed')).toBe(before + 60);

@@ -1,14 +1,15 @@
 import { messages, type Bus, type Subscription } from '@roundsman/bus';
-import type { SilentOutcome, SilentRunner } from '@roundsman/reports';
+import type { RunnerEnd, SilentOutcome, SilentRunner } from '@roundsman/reports';
 
 interface Heard {
   node: string;
   runtime: string;
   first: number;
   at: number;
-  /** What its process calls itself, and when it took the place of another one. */
+  /** What its process calls itself. */
   instance: string;
-  replacedAt: number | undefined;
+  /** When its process was first heard that took the place of another one, and when that one was heard last. */
+  replaced: { at: number; lastAt: number } | undefined;
   pod: string | undefined;
   ready: boolean;
   reason: string | undefined;
@@ -33,8 +34,8 @@ export class Beats {
       const at = Date.now();
       const rounds = running.map(({ taskUid, round }) => roundKey(taskUid, round));
       const before = this.#heard.get(runner);
-      const replacedAt = before === undefined || before.instance === instance ? before?.replacedAt : at;
-      this.#heard.set(runner, { node, runtime, first: before?.first ?? at, at, instance, replacedAt, pod, ready, reason, running: new Set(rounds) });
+      const replaced = before === undefined || before.instance === instance ? before?.replaced : { at, lastAt: before.at };
+      this.#heard.set(runner, { node, runtime, first: before?.first ?? at, at, instance, replaced, pod, ready, reason, running: new Set(rounds) });
       for (const round of rounds) {
         let runners = this.#ran.get(round);
         if (runners === undefined) this.#ran.set(round, (runners = new Map()));
@@ -64,6 +65,12 @@ export class Beats {
     for (const [round, runners] of this.#ran) if ([...runners.values()].every((at) => at < before)) this.#ran.delete(round);
   }
 
+  /** The runners whose process took the place of another one since then. */
+  restartedSince(ms: number): Map<string, RunnerEnd> {
+    const since = [...this.#heard].flatMap(([runner, { replaced }]) => (replaced === undefined || replaced.at < ms ? [] : [[runner, replaced] as const]));
+    return new Map(since.map(([runner, { at, lastAt }]) => [runner, { at: new Date(lastAt), words: `its process ended, and the next one was first heard at ${new Date(at).toISOString()}` }]));
+  }
+
   /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. */
   explain({ taskUid, round, openMs }: { readonly taskUid: string; readonly round: number; readonly openMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner): SilentOutcome {
     const missing = (reason: string): SilentOutcome => ({ state: 'missing', reason });
@@ -85,7 +92,7 @@ export class Beats {
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
     if (heard.running.has(key)) return missing(cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline');
-    if (heard.replacedAt !== undefined && heard.replacedAt > Date.now() - openMs) return ended(restarted(heard.replacedAt, ran, heard.pod));
+    if (heard.replaced !== undefined && heard.replaced.at > Date.now() - openMs) return ended(restarted(heard.replaced.at, ran, heard.pod));
     if (ran !== undefined) return missing(`it ran the round until ${new Date(ran).toISOString()}, but its result did not arrive: lost, or still on its way`);
     if (cause === 'canceled') return { state: 'canceled', reason: 'canceled before it began' };
     if (!heard.ready) return missing(`it never picked up the work; ${end} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);

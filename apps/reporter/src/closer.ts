@@ -1,9 +1,10 @@
-import type { Round } from '@roundsman/api';
+import type { Round, Runtime } from '@roundsman/api';
 import type { Informer } from '@roundsman/reconcile';
 import { cancelRow, closeRound, discardRound, openRounds, registerRound, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import type { Arrivals } from './arrivals.ts';
 import type { Beats } from './beats.ts';
+import { containerEndsSince } from './container-ends.ts';
 import { Lookout, type Next } from './lookout.ts';
 import type { ReporterMetrics } from './metrics.ts';
 
@@ -30,6 +31,7 @@ export class Closer {
       rounds: Informer<Round>;
       /** The Round object of this name as the history has it last, also when it is gone by now. */
       lastSeen: (namespace: string, name: string) => Promise<{ readonly round: Round; readonly gone: boolean } | undefined>;
+      runtimes: Pick<Informer<Runtime>, 'list'>;
       beats: Beats;
       arrivals: Arrivals;
       cancelGraceMs: number;
@@ -122,18 +124,25 @@ export class Closer {
   }
 
   async #close(round: OpenRound, cause: 'complete' | 'deadline' | 'canceled' | 'missed'): Promise<void> {
-    const { slowPool, beats, metrics, log } = this.options;
+    const { slowPool, beats, runtimes, metrics, log } = this.options;
     const { taskUid, round: number } = round;
     try {
       let silent = 0;
+      // Noted late, when no reporter was there at its start.
+      const sinceMs = Date.now() - Math.max(round.ageMs, round.ranMs);
+      const containers = containerEndsSince(runtimes.list(), sinceMs);
       const closed = await closeRound(slowPool, {
         taskUid,
         round: number,
         cause,
         silent: (runner) => {
           silent += 1;
-          return beats.explain({ taskUid, round: number, openMs: round.ageMs }, cause, runner);
+          const outcome = beats.explain({ taskUid, round: number, openMs: round.ageMs }, cause, runner);
+          const end = containers.get(runner.runner);
+          return end === undefined || runner.notReady !== undefined || outcome.state === 'canceled' ? outcome : { ...outcome, cut: 'ended', reason: `${outcome.reason}; ${end.words}` };
         },
+        // What its container is known to have ended of says more than that it did.
+        ends: cause === 'missed' ? new Map() : new Map([...beats.restartedSince(sinceMs), ...containers]),
       });
       if (closed === undefined) return;
       this.options.arrivals.forget(keyOf(round));

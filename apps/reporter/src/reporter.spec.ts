@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { roundObjectName, type ReportObject, type Round, type RoundResult, type TargetResult } from '@roundsman/api';
+import { roundObjectName, type ReportObject, type Round, type RoundResult, type Runtime, type TargetResult } from '@roundsman/api';
 import { messages, ServiceError, type Bus } from '@roundsman/bus';
 import { closeRound, Ingest, migrateReports, openReports, registerRound, reportPool, type ReportPool, type Reports } from '@roundsman/reports';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
@@ -23,7 +23,7 @@ const deadLetters: string[] = [];
 
 const startReporter = (): Promise<RunningServices> =>
   runServices([{ definition: service }], {
-    env: { ROUNDSMAN_REPORTER_CANCEL_GRACE_MS: '400', ROUNDSMAN_REPORTER_MAINTENANCE_MS: '1000' },
+    env: { ROUNDSMAN_REPORTER_MAINTENANCE_MS: '1000' },
     log: makeLogger({ level: process.env['TEST_LOG'] ?? 'fatal', format: 'pretty' }),
     databaseUrl: url,
     connect: (identity) => nats.connect(identity),
@@ -48,7 +48,7 @@ beforeAll(async () => {
   reporter = await startReporter();
   await bus.replay(messages.report, {}, { afterSeq: 0 }, ({ payload }) => void announced.push(`${payload.taskUid}/${payload.round}`));
   await bus.replay(messages.dlq, {}, { afterSeq: 0 }, ({ payload }) => void deadLetters.push(`${payload.reason}: ${payload.message}`));
-  await eventually(() => reporter.health.report().ready, { within: 20_000 });
+  await eventually(() => reporter.health.report().ready);
 });
 afterAll(async () => {
   await reporter?.stop();
@@ -94,8 +94,8 @@ const beat = (runner: string, change: { ready?: boolean; reason?: string; runnin
   bus.publish(messages.runnerBeat, { node: change.node ?? runner.replace('runner', 'node'), runner }, {
     runner, node: runner.replace('runner', 'node'), runtime: 'default', instance: 'i', sentAt: new Date().toISOString(), version: '0.1.0', ready: true, addresses: [], ports: {}, running: [], capacityQps: 1000, ...change,
   });
-const closedRound = (task: Task, round = 1, within = 10_000): Promise<ReportObject> => eventually<ReportObject | false>(async () => (await reports.round('default', nameOf(task, round))) ?? false, { within });
-const told = (task: Task, round = 1, within = 10_000): Promise<NonNullable<Round['status']>> =>
+const closedRound = (task: Task, round = 1, within = 30_000): Promise<ReportObject> => eventually<ReportObject | false>(async () => (await reports.round('default', nameOf(task, round))) ?? false, { within });
+const told = (task: Task, round = 1, within = 30_000): Promise<NonNullable<Round['status']>> =>
   eventually<NonNullable<Round['status']> | false>(() => {
     const status = intake.get('default', nameOf(task, round))?.status;
     return status !== undefined && announced.includes(`${task.uid}/${round}`) && status;
@@ -231,8 +231,8 @@ describe('the reporter', () => {
     for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
     await eventually(async () => (await committed()) === 1);
     // Nobody is woken for the round itself: it is looked up after a while.
-    expect((await closedRound(task, 1, 20_000)).status).toMatchObject({ state: 'succeed', totals: { planned: 90, runners: { expected: 3, ok: 3 } } });
-  }, 30_000);
+    expect((await closedRound(task)).status).toMatchObject({ state: 'succeed', totals: { planned: 90, runners: { expected: 3, ok: 3 } } });
+  });
 
   it('removes what is too old, tells how much, and leaves the rest of the history', async () => {
     const task = newTask();
@@ -243,11 +243,11 @@ describe('the reporter', () => {
       await kept.store([roundResult('runner-1', [targetResult('node-1')], { taskUid: task.uid, task: task.name, round: number, roundStart: new Date(Date.now() - age * days).toISOString() })]);
       await closeRound(pool, { taskUid: task.uid, round: number, cause: 'canceled', silent: () => ({ state: 'missing', reason: 'silent' }) });
     }
-    await eventually(async () => (await metric('roundsman_reporter_retired_total{what="rounds"}')) > removed, { within: 20_000 });
+    await eventually(async () => (await metric('roundsman_reporter_retired_total{what="rounds"}')) > removed);
     expect((await reports.listRounds({ task: task.name })).items.map(({ status }) => status.round)).toEqual([2]);
     expect(await metric('roundsman_reporter_retired_total{what="bytes"}')).toBeGreaterThan(0);
     expect(await metric('roundsman_reporter_results_bytes')).toBeGreaterThan(0);
-  }, 30_000);
+  });
 
   it('goes on in the middle of a round after a restart: parts that were in count once, the rest comes from the stream', async () => {
     const task = newTask();
@@ -287,7 +287,7 @@ describe('the reporter', () => {
     // Right after its start it waits longer, for what a predecessor may have left in the stream.
     const task = newTask();
     const deadlineMs = 12_000;
-    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced', 'oom'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
     const round = await makeRound(task, { deadlineMs, runners });
     const running = [{ taskUid: task.uid, round: 1 }];
     await send(resultOf(round, 'runner-1'));
@@ -296,6 +296,13 @@ describe('the reporter', () => {
     beat('lost', { running });
     beat('killed', { pod: 'shop/killed' });
     beat('replaced');
+    beat('oom', { running });
+    const ended = { at: new Date().toISOString(), reason: 'exit code 137 (OOMKilled)' };
+    await intake.putRuntime({
+      apiVersion: 'roundsman.io/v1', kind: 'Runtime', metadata: { name: 'default', namespace: 'shop', uid: crypto.randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: ended.at },
+      spec: { kind: 'DaemonSet', families: ['v4'], ingress: false },
+      status: { phase: 'Ready', desired: 2, ready: 2, paths: { services: [] }, conditions: [], runners: [{ runner: 'oom', node: 'oom', ready: true, ended }, { runner: 'runner-1', node: 'runner-1', ready: true, ended }, { runner: 'idle', node: 'idle', ready: true, ended: { ...ended, at: new Date(Date.now() - 60_000).toISOString() } }] },
+    } as Runtime);
     const beating = setInterval(() => {
       beat('idle');
       beat('busy', { running });
@@ -306,7 +313,7 @@ describe('the reporter', () => {
       beat('successor', { node: 'replaced' });
     }, 500);
     try {
-      const status = await told(task, 1, deadlineMs + 3_000);
+      const status = await told(task, 1, deadlineMs + 30_000);
       expect(status.state).toBe('fail');
       const lateMs = Date.parse(status.closedAt!) - Date.parse(round.spec.deadline);
       expect(lateMs).toBeGreaterThanOrEqual(0);
@@ -322,10 +329,11 @@ describe('the reporter', () => {
         killed: expect.stringMatching(/^it was restarted during the round: its process was ended, .* \(kubectl describe pod -n shop killed tells why\)$/),
         replaced: expect.stringMatching(/^it was replaced by successor, and not heard since 20/),
         draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
+        oom: expect.stringMatching(new RegExp(String.raw`^no heartbeat since .*; it was running the round then; its container ended at ${ended.at} with exit code 137 \(OOMKilled\)$`)),
       });
-      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(10);
+      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(11);
       expect(status.verdict).toBe('incomplete');
-      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended').map(({ subject }) => subject)).toEqual(['runner killed', 'runner replaced']);
+      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended' || code === 'runner-restarted').map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner killed', 'runner-ended runner oom', 'runner-ended runner replaced', 'runner-restarted runner runner-1']);
     } finally {
       clearInterval(beating);
     }
@@ -378,8 +386,8 @@ describe('the reporter', () => {
     expect(await metric('roundsman_reporter_untellable_total{what="status"}')).toBeGreaterThan(0);
     expect(await toldOf(bad[0]!.spec.taskRef.uid)).toBe(false);
     intake.refuse = () => undefined;
-    await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0, { within: 20_000 });
-  }, 60_000);
+    await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0);
+  });
 
   it('tells briefly what cannot be told whole: nobody waits for ever for the end of a round', async () => {
     const task = newTask();
@@ -427,7 +435,7 @@ describe('the reporter', () => {
     const made = await makeRound(early, { runners: [{ runner: 'runner-1', node: 'node-1' }] });
     await send(resultOf(made, 'runner-1'));
     expect(await told(early)).toMatchObject({ state: 'succeed', verdict: 'healthy' });
-  }, 60_000);
+  });
 
   it('counts no result as missing that waited through an outage longer than its round, in the stream or with an instance that is gone', async () => {
     await reporter.stop();
@@ -449,12 +457,12 @@ describe('the reporter', () => {
     await makeRound(silent, past);
     await gone.stop();
     reporter = await startReporter();
-    for (const task of [lasting, canceled]) expect((await closedRound(task, 1, 25_000)).status).toMatchObject({ state: 'succeed', totals: { planned: 90, runners: { ok: 3, missing: 0 } } });
-    const { missing } = (await closedRound(silent, 1, 25_000)).status;
+    for (const task of [lasting, canceled]) expect((await closedRound(task, 1, 60_000)).status).toMatchObject({ state: 'succeed', totals: { planned: 90, runners: { ok: 3, missing: 0 } } });
+    const { missing } = (await closedRound(silent, 1, 60_000)).status;
     expect(missing).toHaveLength(3);
     for (const { reason } of missing) expect(reason).toMatch(/no heartbeat/);
     expect(missing.some(({ reason }) => / 0 s/.test(reason))).toBe(false);
-  }, 60_000);
+  });
 
   it('shares the work between instances; when the leader goes, the other closes', async () => {
     const other = await startReporter();
@@ -468,7 +476,7 @@ describe('the reporter', () => {
       for (const runner of ['runner-1', 'runner-2', 'runner-3']) await send(resultOf(round, runner));
     }
     reporter = other;
-    for (const { task } of rounds) expect(await told(task, 1, 20_000)).toMatchObject({ state: 'succeed' });
+    for (const { task } of rounds) expect(await told(task)).toMatchObject({ state: 'succeed' });
     for (const { task } of rounds) expect(announced.filter((key) => key === `${task.uid}/1`)).toHaveLength(1);
   });
 
@@ -478,7 +486,7 @@ describe('the reporter', () => {
     const many = Array.from({ length: 200 }, (_, i) => ({ runner: `runner-${i}`, node: `node-${i}` }));
     const round = await makeRound(task, { runners: many });
     const killed = (async () => {
-      await eventually(async () => (await pool.query('select count(*)::int as n from report.parts where task_uid = $1', [task.uid])).rows[0].n > 20, { within: 20_000, every: 5 });
+      await eventually(async () => (await pool.query('select count(*)::int as n from report.parts where task_uid = $1', [task.uid])).rows[0].n > 20, { every: 5 });
       await server.kill();
     })();
     for (const { runner } of many) await send(resultOf(round, runner));
@@ -489,7 +497,7 @@ describe('the reporter', () => {
     expect((await reports.latest(task.uid))!.status.totals).toMatchObject({ planned: 6000, targets: 600, runners: { ok: 200 } });
     expect(deadLetters).toHaveLength(before);
     await eventually(() => reporter.health.report().ready);
-  }, 90_000);
+  });
 
   it('goes on after NATS was killed and its store wiped: runners send again, nothing counts twice', async () => {
     const task = newTask();
@@ -497,9 +505,9 @@ describe('the reporter', () => {
     await send(resultOf(round, 'runner-1'));
     await eventually(async () => (await pool.query('select from report.runner_rounds where task_uid = $1 and state is not null', [task.uid])).rowCount === 1);
     await nats.wipe();
-    await eventually(() => bus.health().connected, { within: 20_000 });
-    for (const runner of ['runner-1', 'runner-2', 'runner-3']) await eventually(() => send(resultOf(round, runner)).then(() => true), { within: 20_000, every: 100 });
-    await eventually(() => intake.get('default', nameOf(task))?.status ?? false, { within: 20_000 });
+    await eventually(() => bus.health().connected);
+    for (const runner of ['runner-1', 'runner-2', 'runner-3']) await eventually(() => send(resultOf(round, runner)).then(() => true), { every: 100 });
+    await eventually(() => intake.get('default', nameOf(task))?.status ?? false);
     expect((await reports.latest(task.uid))!.status).toMatchObject({ state: 'succeed', totals: { planned: 90, targets: 9 } });
-  }, 90_000);
+  });
 });

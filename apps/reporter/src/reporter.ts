@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import type { Round } from '@roundsman/api';
+import type { Round, Runtime } from '@roundsman/api';
 import { endpoint, messages, type Subscription } from '@roundsman/bus';
 import { ChangeFeed, Controller, Informer, LeaderGate, type LeaderWork } from '@roundsman/reconcile';
 import { cancelRow, committedRounds, registerRound, reportPool, type ReportPool } from '@roundsman/reports';
@@ -28,6 +28,9 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #store: Store;
   readonly #feed: ChangeFeed;
   readonly #rounds: Informer<Round>;
+  readonly #runtimesFeed: ChangeFeed;
+  /** For how runners ended. */
+  readonly #runtimes: Informer<Runtime>;
   readonly #beats = new Beats();
   readonly #ingester: Ingester;
   readonly #gate: LeaderGate;
@@ -48,6 +51,8 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#store = openStore(databaseUrl, { name: 'reporter', onProblem: onError });
     this.#feed = new ChangeFeed({ bus, source: this.#store, resource: 'rounds.roundsman.io', log });
     this.#rounds = new Informer<Round>({ source: this.#store, feed: this.#feed, resource: 'rounds.roundsman.io', log });
+    this.#runtimesFeed = new ChangeFeed({ bus, source: this.#store, resource: 'runtimes.roundsman.io', log });
+    this.#runtimes = new Informer<Runtime>({ source: this.#store, feed: this.#runtimesFeed, resource: 'runtimes.roundsman.io', log });
     this.#metrics = new ReporterMetrics(metrics, { leading: () => this.#gate.leading, open: () => this.#closer?.open ?? 0, untold: () => this.#teller?.untold ?? 0 });
     this.#ingester = new Ingester({
       bus,
@@ -68,15 +73,16 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationBootstrap(): Promise<void> {
     const { bus, config, health } = this.#context;
     health.add({ name: 'reporter/results', problem: () => this.#ingester.problem() });
-    health.add({ name: 'reporter/rounds', problem: () => this.#feed.problem() ?? this.#rounds.problem() });
+    health.add({ name: 'reporter/rounds', problem: () => this.#feed.problem() ?? this.#rounds.problem() ?? this.#runtimesFeed.problem() ?? this.#runtimes.problem() });
     await this.#feed.start();
+    await this.#runtimesFeed.start();
     await this.#beats.start(bus);
     await this.#ingester.start();
     this.#served = await bus.serve({ name: 'reporter', version: '0.1.0', description: 'Results to reports' }, [
       endpoint(messages.committed, async ({ rounds }, params) => ({ committed: await committedRounds(this.#pool, params['runner'] ?? '', rounds, config.retentionDays * dayMs) })),
     ]);
     // Not awaited: the database may still be coming up, and readiness says so.
-    this.#started = this.#rounds.start().then(() => this.#gate.start());
+    this.#started = Promise.all([this.#rounds.start(), this.#runtimes.start()]).then(() => this.#gate.start());
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -85,11 +91,11 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     health.remove('reporter/rounds');
     await this.#served?.stop();
     await this.#ingester.stop();
-    await this.#rounds.stop();
+    await Promise.all([this.#rounds.stop(), this.#runtimes.stop()]);
     await this.#started;
     await this.#gate.stop();
     await this.#beats.stop();
-    await this.#feed.stop();
+    await Promise.all([this.#feed.stop(), this.#runtimesFeed.stop()]);
     await this.#store.close();
     await Promise.all([this.#pool.end(), this.#slowPool.end()]);
   }
@@ -106,7 +112,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
         const change = await this.#store.lastChange('rounds.roundsman.io', namespace, name);
         return change && { round: change.object as unknown as Round, gone: change.type === 'DELETED' };
       },
-      beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
+      runtimes: this.#runtimes, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
       onClosed: () => teller.kick(),
     }));
     const maintainer = new Maintainer({ pool: this.#slowPool, settings: config, metrics: this.#metrics, log, also: () => this.#beats.prune() });

@@ -257,6 +257,13 @@ describe('closing a round', () => {
     const closed = await closeRound(pool, { taskUid: uid, round: 2, cause: 'deadline', silent });
     expect(closed!.verdict.findings.map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner runner-1', 'runner-ended runner runner-3']);
     expect((await inViews(2))[1]).toBe(0.4);
+
+    await registerRound(pool, roundObject({ round: 3, runners: runnersOf(['node-1', 'node-2', 'node-3']) }));
+    await ingest.store([good('runner-1', { round: 3 }), cut('runner-2', 3, { state: 'error', cut: 'ended', reason: 'it ended while it had this round' }), good('runner-3', { round: 3 })]);
+    const end = { at: new Date(), words: 'its container ended with exit code 137 (OOMKilled)' };
+    const again = await closeRound(pool, { taskUid: uid, round: 3, cause: 'complete', silent, ends: new Map([['runner-1', end], ['runner-2', end], ['stranger', end]]) });
+    expect(again!.verdict.findings.map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-restarted runner runner-1', 'runner-ended runner runner-2']);
+    expect((await reports.latest(uid))!.status.perRunner!.map(({ reason }) => reason)).toEqual([end.words, `it ended while it had this round; ${end.words}`, undefined]);
   });
 
   it('closes missed rounds as missed, canceled ones as canceled unless all was done', async () => {

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { compareWithPrevious } from './compare.ts';
 import { loadRunners, runnerTotals, sumRunners, type RunnerRow } from './runners.ts';
 import { successRate } from './success-rate.ts';
+import { recordEnds, type RunnerEnds } from './ends.ts';
 import { loadOutcomes } from './outcomes.ts';
 import { perDay } from './partitions.ts';
 import { rollBack } from './pool.ts';
@@ -31,6 +32,8 @@ export interface CloseRequest {
   /** `complete`: only if every expected runner that was given the round has an outcome; the others whatever is there. */
   readonly cause: 'complete' | 'deadline' | 'canceled' | 'missed';
   readonly silent: (runner: SilentRunner) => SilentOutcome;
+  /** Runners that are known to have ended within the round. */
+  readonly ends?: RunnerEnds;
 }
 
 export interface ClosedRound {
@@ -79,7 +82,7 @@ export async function closeRound(pool: pg.Pool, request: CloseRequest): Promise<
   }
 }
 
-async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }: CloseRequest): Promise<ClosedRound | undefined> {
+async function closing(client: pg.PoolClient, { taskUid, round, cause, silent, ends }: CloseRequest): Promise<ClosedRound | undefined> {
   const { rows } = await client.query<RoundHead>(
     `select kind, namespace, task, round_start as start, registered, not_tested as "notTested" from report.rounds where task_uid = $1 and round = $2 and closed_at is null for update`,
     [taskUid, round],
@@ -91,12 +94,13 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent }:
   const waiting = await silentRunners(client, taskUid, round);
   // Who was not ready was given no work: nothing is to be waited for.
   if (cause === 'complete' && waiting.some(({ notReady }) => notReady === undefined)) return undefined;
+  if (ends !== undefined) await recordEnds(client, taskUid, round, ends);
   await recordSilent(client, taskUid, round, waiting.map((runner) => ({ runner: runner.runner, ...silent(runner) })));
   await runnerTotals(client, taskUid, round, head.start);
 
   const runners = await loadRunners(client, taskUid, round);
   const sums = sumRunners(runners);
-  const outcomes = await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets);
+  const outcomes = await loadOutcomes(client, taskUid, round, head.start, runners, sums.targets, ends);
   const state = stateOf(cause, runners, sums.targets);
   const canceled = state === 'canceled';
   const verdict = cause === 'missed' ? missedVerdict : verdictOf(outcomes, head.notTested, canceled);

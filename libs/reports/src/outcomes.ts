@@ -1,6 +1,7 @@
 import type { Failure, TargetResult } from '@roundsman/api';
 import type { RunnerOutcome } from '@roundsman/measure';
 import type pg from 'pg';
+import type { RunnerEnds } from './ends.ts';
 import { distributionOf, type FlatDistribution, type RunnerRow } from './runners.ts';
 
 /** Above this many rows, the histograms of good targets stay in Postgres: the verdict does not look at them. */
@@ -31,7 +32,7 @@ const noDistribution = distributionOf({ n: 0, sum: 0, min: 0, max: 0, b: null, c
  * What the verdict and the comparison are given: every runner with what it measured, and one raw failure of each kind per
  * target. Start and end are the round's start, send lag is without histogram, phases are empty: nobody looks at them here.
  */
-export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round: number, start: Date, runners: readonly RunnerRow[], targets: number): Promise<RunnerOutcome[]> {
+export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round: number, start: Date, runners: readonly RunnerRow[], targets: number, ends: RunnerEnds = new Map()): Promise<RunnerOutcome[]> {
   const failures = await client.query<Omit<Failure, 'at'> & { at: Date; runner: string; target: string }>(
     `select distinct on (runner, target, code) runner, target, at, code, message, latency_us as "latencyUs"
      from report.failures where round_start = $3 and task_uid = $1 and round = $2 order by runner, target, code, at, message`,
@@ -74,13 +75,18 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
     if (rows.length < page) break;
   }
   await client.query('close outcomes');
-  return runners.map(({ runner, node, state, reason, cut, starvation }): RunnerOutcome => ({
-    runner,
-    node,
-    state,
-    ...(reason === null ? {} : { reason }),
-    ...(cut === null ? {} : { cut }),
-    ...(starvation === null ? {} : { starvation }),
-    targets: resultsOf.get(runner) ?? [],
-  }));
+  return runners.map(({ runner, node, state, reason, cut, endedAt, starvation }): RunnerOutcome => {
+    // One that ended, or was canceled, measured until then.
+    const goneAt = ends.get(runner)?.at ?? (cut === 'ended' || state === 'canceled' ? endedAt : null);
+    return {
+      runner,
+      node,
+      state,
+      ...(reason === null ? {} : { reason }),
+      ...(cut === null ? {} : { cut }),
+      ...(goneAt === null ? {} : { goneAt: goneAt.toISOString() }),
+      ...(starvation === null ? {} : { starvation }),
+      targets: resultsOf.get(runner) ?? [],
+    };
+  });
 }

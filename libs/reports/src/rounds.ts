@@ -134,6 +134,8 @@ export interface OpenRound {
   registered: boolean;
   /** Milliseconds since the row was made. */
   ageMs: number;
+  /** Milliseconds since its start, negative before. */
+  ranMs: number;
   /** Milliseconds until the deadline, negative once it passed; undefined while the Round object was not seen. */
   leftMs: number | undefined;
   /** Milliseconds since the cancel was seen. */
@@ -148,7 +150,7 @@ export async function openRounds(pool: pg.Pool): Promise<OpenRound[]> {
   const { rows } = await pool.query<Omit<OpenRound, 'leftMs' | 'canceledMs'> & { leftMs: number | null; canceledMs: number | null }>({
     name: 'report-open-rounds',
     text: `select r.task_uid as "taskUid", r.round, r.kind, r.namespace, r.task, r.name, r.trigger, r.registered,
-       (extract(epoch from clock_timestamp() - r.first_seen) * 1000)::float8 as "ageMs", (extract(epoch from r.deadline - clock_timestamp()) * 1000)::float8 as "leftMs",
+       (extract(epoch from clock_timestamp() - r.first_seen) * 1000)::float8 as "ageMs", (extract(epoch from clock_timestamp() - r.round_start) * 1000)::float8 as "ranMs", (extract(epoch from r.deadline - clock_timestamp()) * 1000)::float8 as "leftMs",
        (extract(epoch from clock_timestamp() - r.cancel_seen) * 1000)::float8 as "canceledMs",
        (select count(*) filter (where x.state is null and x.not_ready is null) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as pending,
        (select count(*) from report.runner_rounds x where x.task_uid = r.task_uid and x.round = r.round and x.expected)::int as expected

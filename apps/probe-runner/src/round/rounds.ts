@@ -175,7 +175,9 @@ export class Rounds {
       return measured === undefined ? none('error', reason, cut) : brokenOff(cut, reason, measured, admission.loadByKind());
     };
     const pickedUp = Date.now();
-    if (attempts >= mostAttempts || (entry.deliveries[0]?.deliveries ?? 0) >= maxDeliver) return broken('ended', `the runner ended ${Math.max(attempts, maxDeliver - 1)} times while it had this round`);
+    const deliveries = entry.deliveries[0]?.deliveries ?? 0;
+    const tries = Math.max(attempts, deliveries - 1);
+    if (attempts >= mostAttempts || deliveries >= maxDeliver) return broken('ended', `the runner ended ${tries} times while it had this round`);
     // There is no time to measure all of it again: what was measured is worth more than the beginning of another try.
     if (attempts > 0 && pickedUp + order.request.durationMs > endOf(order) && (await journal.measured(key)) !== undefined) return broken('ended', 'the runner ended while it had this round');
     if (pickedUp >= Date.parse(order.deadline)) return none('error', 'picked up after its deadline');
@@ -270,7 +272,8 @@ function judged(entry: Entry, measured: RoundOutcome, runningLoad: Finished['out
   if (stop?.why === 'canceled') return { targets, outcome: { ...base, state: 'canceled', reason: stop.reason } };
   if (stop?.why === 'deadline') return { targets, outcome: { ...base, state: 'error', cut: 'deadline', reason: `cut off at its deadline, with ${share(targets)}` } };
   if (stop?.why === 'runner') return { targets, outcome: { ...base, state: 'error', cut: 'ended', reason: `${stoppedReason} during the round; measured until ${endedAt}` } };
-  return { targets, outcome: { ...base, state: measured.state, ...(measured.reason === undefined ? {} : { reason: measured.reason }) } };
+  const reasons = [...(measured.reason === undefined ? [] : [measured.reason]), ...(entry.attempts === 0 ? [] : ['the runner ended while it had this round, was started again, and measured all of it anew'])];
+  return { targets, outcome: { ...base, state: measured.state, ...(entry.attempts === 0 ? {} : { cut: 'restarted' as const }), ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }) } };
 }
 
 /** `9 of 15 requests sent and 8 ended`: those under way are neither answered nor given up. */

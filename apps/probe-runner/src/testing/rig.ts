@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LiveSample, Materials, RoundResult, WorkOrder } from '@roundsman/api';
-import { answerLogins, endpoint, ensureRunnerConsumer, ensureStreams, messages, runnerIdentity, serviceIdentity, type Bus } from '@roundsman/bus';
+import { answerLogins, endpoint, ensureRunnerConsumer, ensureStreams, messages, runnerIdentity, serviceIdentity, type Bus, type Subscription } from '@roundsman/bus';
 import { eventually, startNats, type TestNats } from '@roundsman/testkit';
 import { runnerConfigSchema } from '../config.ts';
 import { runnerEntry, runnerNodeFlags } from '../index.ts';
@@ -21,9 +21,12 @@ export class Rig {
   /** Rounds the reporter says are in Postgres; it adds what it received while `commits` is on. */
   readonly committed = new Set<string>();
   commits = true;
+  /** How often somebody without an nkey has asked to be let in. */
+  logins = 0;
   /** Rounds asked about, with when their results were had. */
   readonly asked = new Map<string, string | undefined>();
   materials: (taskUid: string) => Promise<Materials> | Materials = () => ({});
+  #logins: Subscription | undefined;
   readonly #folders: string[] = [];
   readonly #processes = new Map<string, () => Promise<void>>();
   readonly #stops: (() => Promise<void>)[] = [];
@@ -123,9 +126,13 @@ export class Rig {
     return { ROUNDSMAN_NATS_SEED_FILE: '', ROUNDSMAN_NATS_TOKEN_FILE: tokenFile, ROUNDSMAN_RUNNER_ON_STOP: 'report', ROUNDSMAN_BIND_ADDRESSES: 'any', ...more };
   }
 
-  /** From now on runners are let in by the token. */
-  async answerLogins(): Promise<void> {
-    await answerLogins(this.controllers, { issuerSeed: this.nats.issuerSeed }, ({ user, password }) => (password === token ? { identity: runnerIdentity(user, nodeOf(user)) } : { refused: 'the token is of no runtime' }));
+  /** From now on runners are let in by the token, for so long. */
+  async answerLogins(lifeMs = 3_600_000): Promise<void> {
+    await this.#logins?.stop();
+    this.#logins = await answerLogins(this.controllers, { issuerSeed: this.nats.issuerSeed, lifeMs }, ({ user, password }) => {
+      this.logins += 1;
+      return password === token ? { identity: runnerIdentity(user, nodeOf(user)) } : { refused: 'the token is of no runtime' };
+    });
   }
 
   async send(order: WorkOrder): Promise<{ duplicate: boolean }> {

@@ -1,4 +1,4 @@
-import type { KubeObject, Round } from '@roundsman/api';
+import type { KubeObject, Round, Runtime } from '@roundsman/api';
 import { endpoint, messages, ServiceError, type Bus, type Change, type Subscription } from '@roundsman/bus';
 import { acquireLeadership, commitChanges, type Leadership } from '@roundsman/store';
 
@@ -11,9 +11,11 @@ export class FakeIntake {
   refuse: (name: string, status: NonNullable<Round['status']>) => ServiceError | undefined = () => undefined;
   #rounds = new Map<string, Round>();
   #version = 0;
+  /** Of each resource, the version of its last change. */
+  readonly #last = new Map<string, number>();
   #leadership: Leadership | undefined;
   #served: Subscription | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly bus: Bus,
@@ -61,24 +63,32 @@ export class FakeIntake {
     await this.#commit('DELETED', round);
   }
 
+  /** As the controllers do. */
+  async putRuntime(runtime: Runtime): Promise<void> {
+    await this.#commit('ADDED', runtime, 'runtimes.roundsman.io');
+  }
+
   /** One after another, as the real one: versions have no gaps. */
-  #commit(type: Change['type'], round: Round): Promise<Round> {
-    const done = this.#last.then(() => this.#write(type, round));
-    this.#last = done.catch(() => undefined);
+  #commit<T extends KubeObject>(type: Change['type'], object: T, of = resource): Promise<T> {
+    const done = this.#turn.then(() => this.#write(type, object, of));
+    this.#turn = done.catch(() => undefined);
     return done;
   }
 
-  async #write(type: Change['type'], round: Round): Promise<Round> {
-    const { name, namespace = '', uid } = round.metadata;
+  async #write<T extends KubeObject>(type: Change['type'], object: T, of: string): Promise<T> {
+    const { name, namespace = '', uid } = object.metadata;
     if (this.#leadership?.held !== true) this.#leadership = await acquireLeadership(this.databaseUrl, 'intake', AbortSignal.timeout(20_000));
     const version = this.#version + 1;
-    const stored = { ...round, metadata: { ...round.metadata, resourceVersion: String(version) } };
-    const change: Change = { type, version, previous: version - 1, previousOfResource: version - 1, resource, namespace, name, uid, object: stored as unknown as Change['object'] };
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+    const change: Change = { type, version, previous: version - 1, previousOfResource: this.#last.get(of) ?? 0, resource: of, namespace, name, uid, object: stored as unknown as Change['object'] };
     await commitChanges(this.#leadership.client, [change]);
     this.#version = version;
-    if (type === 'DELETED') this.#rounds.delete(`${namespace}/${name}`);
-    else this.#rounds.set(`${namespace}/${name}`, stored);
-    this.bus.publish(messages.change, { resource, namespace, name }, change);
+    this.#last.set(of, version);
+    if (of === resource) {
+      if (type === 'DELETED') this.#rounds.delete(`${namespace}/${name}`);
+      else this.#rounds.set(`${namespace}/${name}`, stored as unknown as Round);
+    }
+    this.bus.publish(messages.change, { resource: of, namespace, name }, change);
     return stored;
   }
 }

@@ -53,7 +53,7 @@ export const runnerReportSchema = z.object({
   node: z.string(),
   pod: z.string().optional().describe('Pod it runs in; absent for a process that an agent keeps'),
   state: z.enum(runnerStates).describe('ok, failed, canceled, error, or missing: it did not report'),
-  reason: z.string().optional().describe('Why, in words; absent when ok'),
+  reason: z.string().optional().describe('Why, in words; absent when ok, unless it was restarted'),
   startTime: z.string().optional(),
   endTime: z.string().optional(),
   targets: z.number().int(),

@@ -102,9 +102,10 @@ export const runnerStates = ['ok', 'failed', 'canceled', 'error', 'missing'] as 
 
 /**
  * What broke a round off on one runner: `ended` the runner itself ended (its echo target with it), `deadline` its time was over, `fault` its measuring thread
- * went wrong. What was not sent then, or got no answer, says nothing about the targets.
+ * went wrong. What was not sent then, or got no answer, says nothing about the targets. `restarted`: it ended too, but was started again and carried its part
+ * to the end.
  */
-export const cutCauses = ['ended', 'deadline', 'fault'] as const;
+export const cutCauses = ['ended', 'restarted', 'deadline', 'fault'] as const;
 export type CutCause = (typeof cutCauses)[number];
 
 /** One part of what a runner measured. Large rounds come in several parts; only the last carries `outcome`. */
@@ -124,9 +125,9 @@ export const roundResultSchema = z.object({
   outcome: z
     .object({
       state: z.enum(['ok', 'failed', 'canceled', 'error']),
-      /** In words; absent when ok. */
+      /** In words; absent when ok, unless it was restarted. */
       reason: z.string().optional(),
-      /** Absent when it was carried to its end, or canceled. */
+      /** Absent when it was carried to its end by one process, or canceled. */
       cut: z.enum(cutCauses).optional(),
       startedAt: z.iso.datetime(),
       endedAt: z.iso.datetime(),

@@ -15,7 +15,7 @@ export const findingCodes = [
   'all-down', 'family-down', 'node-isolated', 'node-unreachable', 'node-no-egress', 'path-broken', 'interface-down',
   'service-forwarding', 'service-down', 'node-port-forwarding', 'node-port-down', 'load-balancer-down', 'ingress-down', 'ingress-no-rule', 'ingress-backend',
   'target-down', 'target-refused', 'name-unresolved', 'tls-failed', 'wrong-status', 'wrong-rcode', 'wrong-answer', 'target-forbidden',
-  'node-degraded', 'path-degraded', 'target-degraded', 'slow', 'unsent', 'prober-starved', 'prober-exhausted', 'runner-missing', 'runner-ended', 'runner-error', 'round-canceled', 'no-targets', 'not-tested',
+  'node-degraded', 'path-degraded', 'target-degraded', 'slow', 'unsent', 'prober-starved', 'prober-exhausted', 'runner-missing', 'runner-ended', 'runner-restarted', 'runner-error', 'round-canceled', 'no-targets', 'not-tested',
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];
 

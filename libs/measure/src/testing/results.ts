@@ -13,6 +13,8 @@ export interface ResultOptions {
   latenciesUs?: number[];
   sendLagsUs?: number[];
   failed?: number;
+  /** When the first request failed; RFC 3339. */
+  failedAt?: string;
   /** How long a failed request took. */
   failedAfterMs?: number;
   /** Requests that were under way when the round was broken off. */
@@ -59,7 +61,7 @@ export function resultOf(target: string, options: ResultOptions): TargetResult {
     errors: { ...(failed > 0 ? { [error]: failed } : {}), ...(canceled > 0 ? { canceled } : {}) },
     statusCodes: options.statusCodes ?? (succeeded > 0 ? { '200': succeeded } : {}),
     replyCodes: options.replyCodes ?? {},
-    failures: failed > 0 ? [{ at, code: error, message: options.message ?? error, latencyUs: (options.failedAfterMs ?? 0) * 1000 }] : [],
+    failures: failed > 0 ? [{ at: options.failedAt ?? at, code: error, message: options.message ?? error, latencyUs: (options.failedAfterMs ?? 0) * 1000 }] : [],
     ok,
     ...(reason === undefined ? {} : { reason }),
   });

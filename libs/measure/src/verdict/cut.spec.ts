@@ -83,6 +83,42 @@ describe('verdict of a round in which runners ended', () => {
     expect(judged(round('error', 'c.ns')).findings).toMatchObject([{ code: 'target-down' }, { code: 'runner-ended' }]);
   });
 
+  it('does not excuse by an end what it does not explain: slowness, wrong answers, what failed before, and more of a Service than was its part', () => {
+    const nodes = Array.from({ length: 10 }, (_, i) => `n${i}`);
+    const at = (seconds: number): string => new Date(Date.parse('2026-01-02T03:04:05.000Z') + seconds * 1_000).toISOString();
+    const round = (id: string, layer: Layer, own: ResultOptions, cut: 'ended' | 'restarted'): string[] =>
+      judged(nodes.map((node): RunnerOutcome => ({
+        runner: node, node, state: node === 'n9' ? 'error' : 'failed', targets: node === 'n0' ? [resultOf(id, { layer, ...(layer === 'endpoint' ? { node: 'n9' } : {}), ...own })] : node === 'n9' ? [] : [resultOf(id, { layer, ...(layer === 'endpoint' ? { node: 'n9' } : {}), latenciesUs: [800] })],
+        ...(node === 'n9' ? { cut, reason: told, goneAt: at(30) } : {}),
+      }))).findings.map(({ code }) => code);
+    for (const cut of ['ended', 'restarted'] as const) {
+      const end = `runner-${cut}`;
+      const endpoint = (own: ResultOptions): string[] => round('endpoint/v4/n9', 'endpoint', own, cut);
+      expect(endpoint({ ...refused, failedAt: at(31) })).toEqual([end]);
+      expect(endpoint({ ...timedOut, failedAt: at(29), failedAfterMs: 2_000 })).toEqual([end]);
+      expect(endpoint({ ...refused, failedAt: at(3) })).toEqual(['path-broken', end]);
+      expect(endpoint({ ...refused, latenciesUs: [800], failedAt: at(3) })).toEqual([end]);
+      expect(endpoint({ latenciesUs: [9_000], expect: { meanAccessDelayInMs: 1 } })).toEqual([end, 'slow']);
+      expect(endpoint({ failed: 2, error: 'status', statusCodes: { '500': 2 } })).toEqual(['path-broken', end]);
+      const many = (good: number, failed: number): ResultOptions => ({ latenciesUs: Array.from({ length: good }, () => 800), failed, error: 'connect-timeout' });
+      expect(round('clusterIP/v4', 'clusterIP', many(80, 20), cut)).toEqual([end]);
+      expect(round('clusterIP/v4', 'clusterIP', many(30, 70), cut)).toEqual([end, 'path-degraded']);
+      expect(round('ingress/v4', 'ingress', { latenciesUs: [800], failed: 1, error: 'status', statusCodes: { '503': 1 } }, cut)).toEqual([end]);
+      expect(round('ingress/v4', 'ingress', { latenciesUs: [800], failed: 1, error: 'status', statusCodes: { '404': 1 } }, cut)).toEqual([end, 'path-degraded']);
+    }
+  });
+
+  it('tells of one that was started again and carried its part to the end, and leaves out what failed at it meanwhile', () => {
+    const reason = 'its container ended at 2026-01-02T03:04:10Z with exit code 137 (OOMKilled)';
+    const runners = roundOf(cluster, ({ layer, from, to }) => (layer === 'endpoint' && to === 'node-2' && from !== to ? { latenciesUs: [800], failed: 1, error: 'refused' } : undefined));
+    const verdict = judged(runners.map((runner): RunnerOutcome => (runner.node === 'node-2' ? { ...runner, cut: 'restarted', reason, goneAt: '2026-01-02T03:04:10.000Z' } : runner)));
+    expect(verdict).toMatchObject({ state: 'incomplete', findings: [{ code: 'runner-restarted', subject: 'runner runner-node-2' }] });
+    expect(verdict.summary).toBe(`Runner runner-node-2 on node node-2 was started again during the round, what failed at it meanwhile is left out: ${reason}.`);
+    // Requests that it did not send are its own limits, as those of any other.
+    const unsent = judged([{ runner: 'a', node: 'n', state: 'failed', cut: 'restarted', reason, targets: [resultOf('url', { latenciesUs: [800], unsent: 20 })] }]);
+    expect(unsent.findings.map(({ code }) => code)).toEqual(['runner-restarted', 'prober-exhausted']);
+  });
+
   it('names twenty, and counts the rest', () => {
     const all = Array.from({ length: 25 }, (_, i): RunnerOutcome => ({ runner: `r${i}`, node: `n${i}`, state: 'error', cut: 'ended', reason: told, targets: [] }));
     expect(judged(all).findings).toHaveLength(21);

@@ -38,7 +38,7 @@ function silentNodes(runners: readonly RunnerOutcome[]): Set<string> {
 /** The worst first; what cut the round short before what was found in the rest of it, trouble of the measuring itself after what it found. */
 function rankOf({ code, severity }: RoundFinding): number {
   if (code === 'round-canceled') return 1;
-  if (code === 'runner-ended') return 2;
+  if (code === 'runner-ended' || code === 'runner-restarted') return 2;
   return severity === 'critical' ? 0 : severity === 'info' ? 5 : untrusted.has(code) ? 4 : 3;
 }
 
@@ -62,6 +62,7 @@ function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
     const where = r.node === '' ? r.runner : `${r.runner} on node ${r.node}`;
     const why = r.reason === undefined ? '' : `: ${r.reason}`;
     if (r.cut === 'ended') findings.push({ code: 'runner-ended', severity: 'warning', subject: who, message: `Runner ${where} ended during the round, what was sent to it meanwhile is left out${why}.`, evidence: [] });
+    else if (r.cut === 'restarted') findings.push({ code: 'runner-restarted', severity: 'warning', subject: who, message: `Runner ${where} was started again during the round, what failed at it meanwhile is left out${why}.`, evidence: [] });
     else if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
     else if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not ${r.targets.length > 0 ? 'finish' : 'run'} the round${why}.`, evidence: [] });
     if (r.starvation?.suspect === true) {
@@ -101,7 +102,7 @@ function judgeParts(notTested: readonly string[]): RoundFinding[] {
 
 /** The measuring itself had trouble: that says nothing about what was measured. */
 const untrusted = new Set<RoundFinding['code']>(['prober-starved', 'prober-exhausted']);
-const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-ended', 'runner-error', 'round-canceled', 'no-targets', 'not-tested']);
+const incomplete = new Set<RoundFinding['code']>(['runner-missing', 'runner-ended', 'runner-restarted', 'runner-error', 'round-canceled', 'no-targets', 'not-tested']);
 
 function stateOf(findings: readonly RoundFinding[]): VerdictState {
   if (findings.some((f) => f.severity === 'critical')) return 'broken';

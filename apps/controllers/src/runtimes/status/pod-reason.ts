@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { isPodReady, isPodTerminating, podConditionOf, type ContainerStatus, type Node, type Pod } from '@roundsman/api';
+import { isPodReady, isPodTerminating, podConditionOf, type ContainerStatus, type Node, type Pod, type RuntimeRunner } from '@roundsman/api';
 import { readyOf } from './nodes.ts';
 
 const { signals } = constants;
@@ -29,6 +29,13 @@ export function reasonNotReady(pod: Pod, node: Node | undefined): string | undef
     if (why !== undefined) return why;
   }
   return status?.phase === 'Running' ? said('its pod is not ready', podConditionOf(pod, 'Ready')?.message) : `pod ${metadata.name} is being started`;
+}
+
+/** When and how a container of this pod ended last; undefined when none has, or nobody knows when. */
+export function lastEndOf({ status }: Pod): RuntimeRunner['ended'] {
+  const ends = (status?.containerStatuses ?? []).flatMap(({ state, lastState }) => [state.terminated ?? [], lastState.terminated ?? []].flat());
+  const known = ends.flatMap((end) => (end.finishedAt === undefined ? [] : [{ at: end.finishedAt, reason: shortened(endOf(end)) }]));
+  return known.sort((a, b) => Date.parse(b.at) - Date.parse(a.at))[0];
 }
 
 /** undefined: it is being started, or it is ready. */

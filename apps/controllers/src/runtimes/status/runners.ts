@@ -1,7 +1,7 @@
 import { isPodTerminating, runnerOfPod, type Node, type Pod, type RuntimeRunner } from '@roundsman/api';
 import { interfacesOf } from './interfaces.ts';
 import type { Observation } from './observation.ts';
-import { nodeNameOf, reasonNotReady } from './pod-reason.ts';
+import { lastEndOf, nodeNameOf, reasonNotReady } from './pod-reason.ts';
 
 /** The runners of a runtime by its pods, and those that it is to have and has no pods for, by name; each that is not ready with the reason. */
 export function runnersOf(observation: Observation): RuntimeRunner[] {
@@ -14,9 +14,10 @@ export function runnersOf(observation: Observation): RuntimeRunner[] {
     const node = nodeNameOf(pod);
     const reason = reasonNotReady(pod, byName.get(node));
     const interfaces = interfacesOf(pod, annotations);
+    const ended = lastEndOf(pod);
     return {
       runner: runnerOfPod(runtime.metadata.namespace ?? '', pod.metadata.name), node, pod: pod.metadata.name, ready: reason === undefined,
-      ...(reason === undefined ? {} : { reason }), ...(interfaces.length === 0 ? {} : { interfaces }),
+      ...(reason === undefined ? {} : { reason }), ...(ended === undefined ? {} : { ended }), ...(interfaces.length === 0 ? {} : { interfaces }),
     };
   });
   const all = [...ofPods, ...missing(observation, ofPods)].filter(({ ready, node }) => ready || !processes.has(node));

@@ -47,6 +47,10 @@ export const runtimeRunnerSchema = z.object({
   pod: z.string().optional().describe('Name of its pod'),
   ready: z.boolean().describe('Whether its pod is ready'),
   reason: z.string().optional().describe('Why it is not, in words'),
+  ended: z
+    .object({ at: z.string().describe('When'), reason: z.string().describe('How, in words: exit code 137 (OOMKilled)') })
+    .optional()
+    .describe('The last end of a container of its pod'),
   interfaces: z
     .array(z.object({ name: z.string().describe('Name of the interface'), family: family.describe('Family of the address'), address: z.string().describe('The address') }))
     .optional()
