@@ -19,7 +19,8 @@ export class EchoServers {
       image: cluster.runnerImage,
       args: ['/app/dist/echo-main.js'],
       ports: Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, ...(name === 'dns' ? { protocol: 'UDP' } : {}) })),
-      readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1 },
+      // Once ready it stays so on a machine however busy: a Service without endpoints refuses what is to be counted.
+      readinessProbe: { httpGet: { path: '/', port: ports.http }, periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 30 },
     };
     await cluster.apply(
       { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'echo' }, spec: { replicas, selector: { matchLabels: app }, template: { metadata: { labels: app }, spec: { containers: [container] } } } },

@@ -1,4 +1,4 @@
-import { defaultRuntime, type AnyTask, type KubeObject, type ReportBody, type Runtime, type RuntimeStatus, type TaskStatus } from '@roundsman/api';
+import { defaultRuntime, type AnyTask, type KubeObject, type ProbeErrorCode, type ReportBody, type Runtime, type RuntimeStatus, type TaskStatus } from '@roundsman/api';
 import { eventually } from '@roundsman/testkit';
 import { SmallCluster, type ClusterOptions } from '../cluster/small-cluster.ts';
 
@@ -15,6 +15,19 @@ export const isTrusted = ({ suspect, totals }: ReportBody): boolean => suspect.l
 
 /** Requests of all rounds, as reported. */
 export const sentIn = (reports: readonly ReportBody[]): number => reports.reduce((sum, { totals }) => sum + totals.sent, 0);
+
+/** How requests fail that were answered all the same: by whoever was asked, or, of NetReach, by an ingress proxy on the way. */
+const answers: readonly string[] = ['status', 'rcode', 'answer'] satisfies ProbeErrorCode[];
+
+/**
+ * What servers should have counted: all that the reports call sent. Of a request that is reported to have had no answer nobody knows whether it arrived (where
+ * no server is ready, as on a machine that is too busy, it is refused on its way), so `counted` is right as well where no more than these are lacking.
+ */
+export function arrivedIn(reports: readonly ReportBody[], counted: number): number {
+  const sent = sentIn(reports);
+  const unknown = reports.flatMap(({ kind, errors }) => Object.entries(errors ?? {}).map(([code, count]) => (kind !== 'NetReach' && answers.includes(code) ? 0 : count))).reduce((sum, count) => sum + count, 0);
+  return counted <= sent && counted >= sent - unknown ? counted : sent;
+}
 
 type Kept = KubeObject & { readonly status?: unknown };
 
