@@ -67,15 +67,15 @@ whenDocker(describe)('what pods share', () => {
   it('a port of the host: that it is in use is told, and the pod runs when it is free', async () => {
     const port = await freePort();
     const other = createServer();
-    await new Promise<void>((resolve) => other.listen(port, '0.0.0.0', resolve));
+    await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '0.0.0.0', resolve));
     rig.intake.create('web', { containers: [sh('main', forever, { ports: [{ containerPort: 80, hostPort: port }] })] });
     await eventually(() => expect(rig.intake.events('web')).toContainEqual(expect.stringMatching(new RegExp(`^FailedCreatePodSandBox: Failed to create pod sandbox: .*${port}.*already in use`))), within);
     expect(rig.intake.status('web').phase).toBe('Pending');
-    expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]);
+    await eventually(async () => expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]));
     // Another pod of this node that wants it is not even tried.
     rig.intake.create('rival', { containers: [sh('main', forever, { ports: [{ containerPort: 80, hostPort: port }] })] });
     await eventually(() => expect(rig.intake.status('rival')).toMatchObject({ phase: 'Failed', reason: 'NodePorts' }), within);
     await new Promise((resolve) => other.close(resolve));
-    await eventually(() => expect(rig.intake.status('web').phase).toBe('Running'), within);
+    await eventually(() => expect(rig.intake.status('web').phase).toBe('Running'), { within: 40_000 });
   });
 });

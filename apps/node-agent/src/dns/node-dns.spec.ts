@@ -94,7 +94,7 @@ describe('DNS of a node', () => {
       expect(await answered()).toBeLessThan(count);
       let bytes = 0;
       client.on('data', (data: Buffer) => (bytes += data.length));
-      await eventually(async () => expect(await answered()).toBe(count), { within: 10_000 });
+      await eventually(async () => expect(await answered()).toBe(count), { within: 90_000 });
       await eventually(() => expect(bytes).toBeGreaterThan(count * 250 * 16));
       client.destroy();
     });
@@ -164,18 +164,17 @@ describe('DNS of a node', () => {
 
   describe('of names of others', () => {
     it('asks upstream, and keeps what that says for as long as it holds', async () => {
-      const one = await behind(({ name }) => (name.startsWith('none') ? nothing(3, 1) : address(name, '192.0.2.1', name.startsWith('brief') ? 1 : 60)));
+      const one = await behind(({ name }) => (name.startsWith('none') ? nothing(3, name.includes('brief') ? 1 : 60) : address(name, '192.0.2.1', name.startsWith('brief') ? 1 : 60)));
       for (let round = 0; round < 3; round++) {
         expect(textOf(await ask(at, 'WWW.example.com'))).toBe('NOERROR 192.0.2.1');
-        expect(textOf(await ask(at, 'brief.example.com'))).toBe('NOERROR 192.0.2.1');
         expect(textOf(await ask(at, 'none.example.com'))).toBe('NXDOMAIN');
       }
-      expect(one.asked).toEqual(['udp WWW.example.com', 'udp brief.example.com', 'udp none.example.com']);
+      expect(one.asked).toEqual(['udp WWW.example.com', 'udp none.example.com']);
       await eventually(async () => {
-        await ask(at, 'brief.example.com');
-        await ask(at, 'none.example.com');
-        expect(one.asked.length).toBeGreaterThanOrEqual(5);
-      }, { within: 5_000 });
+        expect(textOf(await ask(at, 'brief.example.com'))).toBe('NOERROR 192.0.2.1');
+        expect(textOf(await ask(at, 'none.brief.example.com'))).toBe('NXDOMAIN');
+        for (const name of ['udp brief.example.com', 'udp none.brief.example.com']) expect(one.asked.filter((asked) => asked === name).length).toBeGreaterThanOrEqual(2);
+      });
       const { answers, questions } = await ask(at, 'www.EXAMPLE.com');
       expect(questions?.[0]?.name).toBe('www.EXAMPLE.com');
       expect((answers![0] as { ttl: number }).ttl).toBeLessThan(60);
@@ -184,7 +183,13 @@ describe('DNS of a node', () => {
 
     it('the same asked many times at once is asked once, from another port and with another id each time', async () => {
       const one = await behind(({ name }) => address(name, '192.0.2.1', 0));
-      await Promise.all(Array.from({ length: 20 }, () => ask(at, 'www.example.com')));
+      const gate = Promise.withResolvers<void>();
+      one.gate = gate.promise;
+      const answers = Promise.all(Array.from({ length: 20 }, () => ask(at, 'www.example.com')));
+      // Whoever asked before it has been heard when this is answered, which needs nobody.
+      await ask(at, 'web.default.svc.cluster.local');
+      gate.resolve();
+      await answers;
       expect(one.asked).toHaveLength(1);
       for (let round = 0; round < 10; round++) await ask(at, `${round}.example.com`);
       expect(one.ports.size).toBeGreaterThan(5);

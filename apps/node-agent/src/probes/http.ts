@@ -1,13 +1,13 @@
 import { request as requestPlain, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { request as requestTls } from 'node:https';
 import type { Container, HTTPGetAction } from '@roundsman/api';
-import { failure, success, type Outcome } from './outcome.ts';
+import { failure, isRefusal, success, type Outcome } from './outcome.ts';
 import { dialProblem, endpoint, portNumber } from './port.ts';
 
 const mostRedirects = 10;
 
 /** Asks as the kubelet does: certificates are not checked; a redirect is followed on the same host only. Throws for a port that names none. */
-export async function requestHttp(action: HTTPGetAction, container: Container, podIP: string, signal: AbortSignal): Promise<{ status: number; redirected: boolean } | { problem: string }> {
+export async function requestHttp(action: HTTPGetAction, container: Container, podIP: string, signal: AbortSignal): Promise<{ status: number; redirected: boolean } | { problem: string; refused?: boolean }> {
   const host = action.host === undefined || action.host === '' ? podIP : action.host;
   const path = action.path ?? '/';
   const start = new URL(`${(action.scheme ?? 'HTTP').toLowerCase()}://${endpoint(host, portNumber(action.port, container))}${path.startsWith('/') ? path : `/${path}`}`);
@@ -19,7 +19,7 @@ export async function requestHttp(action: HTTPGetAction, container: Container, p
       response = await one(url, headers, signal);
     } catch (error) {
       const why = signal.aborted ? 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)' : dialProblem(error as NodeJS.ErrnoException, url.hostname.replaceAll(/[[\]]/g, ''), portOf(url));
-      return { problem: `Get "${url.href}": ${why}` };
+      return { problem: `Get "${url.href}": ${why}`, refused: hop === 0 && isRefusal(error as NodeJS.ErrnoException) };
     }
     const status = response.statusCode ?? 0;
     const location = status >= 300 && status < 400 && status !== 304 ? response.headers.location : undefined;
@@ -34,7 +34,7 @@ export async function requestHttp(action: HTTPGetAction, container: Container, p
 
 export async function probeHttp(action: HTTPGetAction, container: Container, podIP: string, signal: AbortSignal): Promise<Outcome> {
   const answer = await requestHttp(action, container, podIP, signal);
-  if ('problem' in answer) return failure(answer.problem);
+  if ('problem' in answer) return failure(answer.problem, answer.refused);
   if (answer.redirected) return { result: 'warning', message: 'Probe terminated redirects, Response body: ' };
   return answer.status >= 200 && answer.status < 400 ? success : failure(`HTTP probe failed with statuscode: ${answer.status}`);
 }

@@ -9,10 +9,11 @@ import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
 const image = 'busybox:1.35';
-const within = { within: 20_000 };
+const within = { within: 40_000 };
 type ContainerInput = PodSpecInput['containers'][number];
 const container = (script: string, more: Partial<ContainerInput> = {}): ContainerInput => ({ name: 'main', image, command: ['sh', '-c', script], ...more });
-const often = { periodSeconds: 1, failureThreshold: 1 };
+/** What fails says so: nothing here is decided by how fast an answer comes. */
+const often = { periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 20 };
 
 whenDocker(describe)('probes and hooks of pods', () => {
   let rig: NodeRig;
@@ -49,24 +50,24 @@ whenDocker(describe)('probes and hooks of pods', () => {
     rig.intake.create('slow', {
       containers: [
         container('trap "exit 0" TERM; sleep 2 & wait; touch /up; sleep 1000 & wait', {
-          startupProbe: { periodSeconds: 1, failureThreshold: 30, exec: { command: ['test', '-f', '/up'] } },
+          startupProbe: { periodSeconds: 1, failureThreshold: 30, timeoutSeconds: 20, exec: { command: ['test', '-f', '/up'] } },
           livenessProbe: { ...often, exec: { command: ['test', '-f', '/up'] } },
         }),
       ],
     });
     rig.intake.create('closed', { containers: [container('sleep 1000', { livenessProbe: { ...often, failureThreshold: 2, terminationGracePeriodSeconds: 1, tcpSocket: { port: 9 } } })] });
-    await eventually(() => expect(rig.container('live', 'main')).toMatchObject({ restartCount: 1 }), within);
+    await eventually(() => expect(rig.container('live', 'main')?.restartCount).toBeGreaterThanOrEqual(1), within);
     await eventually(() => expect(rig.intake.events('live')).toContainEqual(expect.stringMatching(/^Unhealthy: Liveness probe failed: cat: can't open '\/up'/)));
     await eventually(() => expect(rig.intake.events('live')).toContain('Killing: Container main failed liveness probe, will be restarted'));
     await eventually(() => expect(rig.container('slow', 'main')).toMatchObject({ started: true, ready: true, restartCount: 0 }), within);
-    await eventually(() => expect(rig.container('closed', 'main')).toMatchObject({ restartCount: 1 }), within);
+    await eventually(() => expect(rig.container('closed', 'main')?.restartCount).toBeGreaterThanOrEqual(1), within);
     await eventually(() => expect(rig.intake.events('closed')).toContain(`Unhealthy: Liveness probe failed: dial tcp ${rig.intake.status('closed').podIP}:9: connect: connection refused`));
     await eventually(() => expect(rig.intake.seenEvents('closed').find(({ reason }) => reason === 'Unhealthy')?.count).toBeGreaterThanOrEqual(2));
   });
 
   it('a startup that never comes ends the container', async () => {
     rig.intake.create('never-up', { containers: [container('trap "exit 0" TERM; sleep 1000 & wait', { startupProbe: { ...often, exec: { command: ['false'] } } })] });
-    await eventually(() => expect(rig.container('never-up', 'main')?.restartCount).toBe(1), within);
+    await eventually(() => expect(rig.container('never-up', 'main')?.restartCount).toBeGreaterThanOrEqual(1), within);
     await eventually(() => expect(rig.intake.events('never-up')).toContain('Killing: Container main failed startup probe, will be restarted'));
   });
 

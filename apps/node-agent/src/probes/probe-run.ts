@@ -32,12 +32,22 @@ export interface ProbeRunOptions {
   readonly endsWith: (verdict: boolean) => boolean;
 }
 
-/** Probes one run of a container: first after the initial delay, then every period, until stopped or decided. */
+/** What has just been started is looked at so often, and so long, for somebody who listens. */
+const listeningMs = { every: 250, longest: 10_000 };
+
+/**
+ * Probes one run of a container: first after the initial delay, then every period, until stopped or decided. While nobody listens yet, which the container
+ * does not notice, it is tried in between too, so that a start is not rounded up to whole periods; such a try counts only once somebody answers.
+ */
 export class ProbeRun {
   readonly #options: ProbeRunOptions;
   #count = unprobed;
+  /** When the next try counts, whatever it finds; by performance.now(). */
+  #due = 0;
   #timer: NodeJS.Timeout | undefined;
   #trying: AbortController | undefined;
+  /** Somebody has listened. */
+  #answered = false;
   #stopped = false;
 
   constructor(options: ProbeRunOptions) {
@@ -69,12 +79,26 @@ export class ProbeRun {
     const outcome = await this.#options.try(trying.signal).catch((error: Error): Outcome => ({ result: 'unknown', message: error.message }));
     clearTimeout(timeout);
     if (this.#stopped) return;
+    if (outcome.refused === true && began < this.#due) return this.#listen();
+    this.#answered ||= outcome.result !== 'unknown' && outcome.refused !== true;
     const before = this.#count.verdict;
     this.#count = count(this.#count, outcome, probe);
     if (outcome.result !== 'success') onOutcome(outcome);
     const { verdict } = this.#count;
     if (verdict !== undefined && verdict !== before) onVerdict(verdict);
+    this.#due = began + probe.periodSeconds * 1000;
     if (verdict !== undefined && endsWith(verdict)) this.#stopped = true;
-    else this.#schedule(Math.max(0, probe.periodSeconds * 1000 - (performance.now() - began)));
+    else if (outcome.refused === true && !this.#answered) this.#listen();
+    else this.#schedule(this.#untilDue());
+  }
+
+  /** Tries again soon, unless it takes too long already. */
+  #listen(): void {
+    const young = Date.now() - this.#options.startedAt < listeningMs.longest;
+    this.#schedule(young ? Math.min(listeningMs.every, this.#untilDue()) : this.#untilDue());
+  }
+
+  #untilDue(): number {
+    return Math.max(0, this.#due - performance.now());
   }
 }

@@ -80,8 +80,8 @@ describe('HTTP', () => {
   it('says how a connection failed, as Go does', async () => {
     const silent = await serve(() => undefined);
     expect(await probe(silent, {}, AbortSignal.timeout(50))).toEqual(failure(`Get "http://127.0.0.1:${silent}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`));
-    expect(await probe(1)).toEqual(failure('Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused'));
-    expect(await probeTcp({ port: 1 }, spec, '127.0.0.1', AbortSignal.timeout(5_000))).toEqual(failure('dial tcp 127.0.0.1:1: connect: connection refused'));
+    expect(await probe(1)).toEqual(failure('Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused', true));
+    expect(await probeTcp({ port: 1 }, spec, '127.0.0.1', AbortSignal.timeout(5_000))).toEqual(failure('dial tcp 127.0.0.1:1: connect: connection refused', true));
     expect(await probeTcp({ port: silent }, spec, '127.0.0.1', AbortSignal.timeout(5_000))).toEqual(success);
   });
 });

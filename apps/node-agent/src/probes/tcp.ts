@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { Container, TCPSocketAction } from '@roundsman/api';
-import { failure, success, type Outcome } from './outcome.ts';
+import { failure, isRefusal, success, type Outcome } from './outcome.ts';
 import { dialProblem, endpoint, portNumber } from './port.ts';
 
 /** An open connection is a success. Throws for a port that names none. */
@@ -14,6 +14,6 @@ export function probeTcp(action: TCPSocketAction, container: Container, podIP: s
       resolve(outcome);
     };
     socket.once('connect', () => end(success));
-    socket.once('error', (error) => end(failure(signal.aborted ? `dial tcp ${endpoint(host, port)}: i/o timeout` : dialProblem(error, host, port))));
+    socket.once('error', (error) => end(failure(signal.aborted ? `dial tcp ${endpoint(host, port)}: i/o timeout` : dialProblem(error, host, port), isRefusal(error))));
   });
 }

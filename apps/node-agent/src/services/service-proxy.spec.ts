@@ -124,8 +124,10 @@ whenPackets(describe)('a proxy of Services', () => {
       proxy.wake();
     }
     tries = 0;
+    const sinceMs = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 2_500));
-    expect(tries).toBeLessThanOrEqual(4);
+    // One a second, and at each end one that was under way; the wait itself may have been longer.
+    expect(tries).toBeLessThanOrEqual(Math.ceil((performance.now() - sinceMs) / 1_000) + 1);
   });
 
   it('without privileges forwards in user space, says so, and what an administrator has to do', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Pod, PodStatus } from '@roundsman/api';
+import { eventually } from '@roundsman/testkit';
 import { PodIsGone } from '../intake/node-intake.ts';
 import { StatusWriter } from './status-writer.ts';
 
@@ -54,8 +55,7 @@ describe('the status of a pod is written', () => {
     writer.set(phase('Running'), undefined);
     await tick();
     writes[0]!.done(new Error('away'));
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    expect(writes).toHaveLength(2);
+    await eventually(() => expect(writes).toHaveLength(2));
     writes[1]!.done(new PodIsGone('gone'));
     await writer.settled();
     writer.set(phase('Failed'), undefined);

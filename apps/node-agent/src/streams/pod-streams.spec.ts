@@ -56,7 +56,7 @@ whenDocker(describe)('streams to pods', () => {
   });
 
   it('a terminal has the size that was told', async () => {
-    const pipe = await exec('sleep 0.3; stty size', { tty: true });
+    const pipe = await exec('until stty size | grep -q 99; do sleep 0.1; done; stty size', { tty: true });
     await pipe.write(4, Buffer.from(JSON.stringify({ Width: 99, Height: 33 })));
     expect((await heard(pipe)).output[1]).toBe('33 99\r\n');
   });
@@ -112,13 +112,16 @@ whenDocker(describe)('streams to pods', () => {
   it('stats tell what the node and its pods use', async () => {
     rig.intake.create('busy', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'while :; do :; done'] }] });
     await eventually(() => expect(rig.container('busy', 'main')?.state?.running).toBeDefined(), { within: 20_000 });
-    const stats = await gateway.request(messages.nodeStats, { node: rig.node }, {});
-    const of = (name: string) => stats.pods.find((one) => one.name === name)?.containers[0];
-    expect(stats.windowSeconds).toBeGreaterThanOrEqual(1);
-    expect(of('busy')?.cpuNanoCores).toBeGreaterThan(50_000_000);
-    expect(of('web')?.cpuNanoCores).toBeLessThan(of('busy')?.cpuNanoCores ?? 0);
-    expect(of('web')?.memoryBytes).toBeGreaterThan(0);
-    expect(stats.node.cpuNanoCores).toBeGreaterThanOrEqual(of('busy')?.cpuNanoCores ?? 0);
-    expect(stats.node.memoryBytes).toBeGreaterThan(10 << 20);
+    // On a busy machine it gets its share of a processor a little later.
+    await eventually(async () => {
+      const stats = await gateway.request(messages.nodeStats, { node: rig.node }, {});
+      const of = (name: string) => stats.pods.find((one) => one.name === name)?.containers[0];
+      expect(stats.windowSeconds).toBeGreaterThanOrEqual(1);
+      expect(of('busy')?.cpuNanoCores).toBeGreaterThan(50_000_000);
+      expect(of('web')?.cpuNanoCores).toBeLessThan(of('busy')?.cpuNanoCores ?? 0);
+      expect(of('web')?.memoryBytes).toBeGreaterThan(0);
+      expect(stats.node.cpuNanoCores).toBeGreaterThanOrEqual(of('busy')?.cpuNanoCores ?? 0);
+      expect(stats.node.memoryBytes).toBeGreaterThan(10 << 20);
+    });
   });
 });

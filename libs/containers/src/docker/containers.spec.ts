@@ -125,6 +125,7 @@ whenDocker(describe)('containers on Docker', () => {
 
   it('stops by TERM, and by KILL when its time is up', async () => {
     const willing = await lab.run(forEver);
+    await lab.trapped(willing.container.id);
     await lab.runtime.stopContainer(willing.container.id, 30_000);
     expect(await lab.runtime.inspect(willing.container.id)).toMatchObject({ state: 'exited', exitCode: 0 });
     const deaf = await lab.run('trap "" TERM; while :; do sleep 1000 & wait; done');

@@ -50,6 +50,13 @@ whenDocker(describe)('the daemon of a runtime', () => {
     const canary = sandboxOf({ podName: 'canary' });
     await other.startSandbox(canary);
     await eventually(() => expect(kinds(others)).toEqual(['sandbox started']));
+    // So does that of the first.
+    const own = sandboxOf({ podName: 'own' });
+    await lab.runtime.startSandbox(own);
+    await eventually(() => expect(kinds(mine)).toEqual(['sandbox started']));
+    await lab.runtime.removePod(own.podUid);
+    await eventually(() => expect(kinds(mine).at(-1)).toBe('sandbox removed'));
+    mine.length = 0;
     const { spec, container } = await lab.run(forEver);
     const session = await lab.runtime.exec(container.id, { command: ['true'], stdin: false, tty: false }, new AbortController().signal);
     session.stdout.resume();
@@ -76,7 +83,7 @@ whenDocker(describe)('the daemon of a runtime', () => {
     process.kill(killed.pid ?? 0, 'SIGKILL');
     await lab.docker.restart();
     expect(await lab.runtime.problem()).toBeUndefined();
-    await eventually(() => expect(kinds(events)).toContain('main ended'), { within: 15_000 });
+    await eventually(() => expect(kinds(events)).toContain('main ended'), { within: 60_000 });
     const [pod] = await lab.runtime.pods();
     expect(pod?.sandbox).toMatchObject({ id: sandbox.id, running: true, addresses: sandbox.addresses });
     expect(pod?.containers).toEqual([expect.objectContaining({ name: 'lives', state: 'running', pid: lives.pid }), expect.objectContaining({ name: 'main', state: 'exited' })]);
@@ -90,6 +97,6 @@ whenDocker(describe)('the daemon of a runtime', () => {
     } finally {
       lab.docker.resume();
     }
-    expect(await lab.runtime.problem()).toBeUndefined();
+    await eventually(async () => expect(await lab.runtime.problem()).toBeUndefined());
   });
 });

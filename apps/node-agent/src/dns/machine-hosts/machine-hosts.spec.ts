@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile, chmod } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile, chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -31,6 +31,11 @@ describe('the hosts file of the machine', () => {
     await hosts.stop();
     await rm(folder, { recursive: true, force: true });
   });
+  /** As editors do: nobody reads half a file. */
+  const edit = async (text: string): Promise<void> => {
+    await writeFile(`${file}.edited`, text, { mode: 0o640 });
+    await rename(`${file}.edited`, file);
+  };
   const says = (text: string) => eventually(async () => expect(await readFile(file, 'utf8')).toBe(text));
 
   it('has the hosts of the cluster in a block, and all else as it was', async () => {
@@ -40,7 +45,7 @@ describe('the hosts file of the machine', () => {
     await says(`${own}\n# BEGIN roundsman home\n10.97.0.1\tshop.example.com\n10.97.0.1\tsite.example.com\n# END roundsman home\n`);
     expect((await stat(file)).mode & 0o777).toBe(0o640);
     // Another cluster, and somebody who edits.
-    await writeFile(file, withBlock(`${await readFile(file, 'utf8')}192.0.2.2 scanner\n`, 'other', [{ address: '10.0.0.1', host: 'a.example.com' }]));
+    await edit(withBlock(`${await readFile(file, 'utf8')}192.0.2.2 scanner\n`, 'other', [{ address: '10.0.0.1', host: 'a.example.com' }]));
     cluster.delete('ingresses.networking.k8s.io', 'site');
     await says(`${own}\n192.0.2.2 scanner\n# BEGIN roundsman other\n10.0.0.1\ta.example.com\n# END roundsman other\n# BEGIN roundsman home\n10.97.0.1\tshop.example.com\n# END roundsman home\n`);
     await hosts.stop();
@@ -55,7 +60,7 @@ describe('the hosts file of the machine', () => {
     cluster.dns('shop', 'shop.example.com');
     const block = '# BEGIN roundsman home\n10.97.0.1\tshop.example.com\n# END roundsman home\n';
     await says(`${own}\n${block}`);
-    await writeFile(file, '127.0.0.1 localhost\n');
+    await edit('127.0.0.1 localhost\n');
     await says(`127.0.0.1 localhost\n${block}`);
   });
 

@@ -20,7 +20,7 @@ export const queryOf = (name: string, type: RecordType = 'A', { payload, ...more
   });
 
 /** The answer to a message over UDP. Rejects when there is none in time. */
-export async function sendUdp({ address, port }: Endpoint, message: Buffer, withinMs = 3_000): Promise<Buffer> {
+export async function sendUdp({ address, port }: Endpoint, message: Buffer, withinMs = 20_000): Promise<Buffer> {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   try {
     socket.send(message, port, address);
@@ -32,7 +32,7 @@ export async function sendUdp({ address, port }: Endpoint, message: Buffer, with
 }
 
 /** Answers to messages over one TCP connection, as they come. */
-export async function sendTcp({ address, port }: Endpoint, messages: readonly Buffer[], withinMs = 3_000): Promise<Buffer[]> {
+export async function sendTcp({ address, port }: Endpoint, messages: readonly Buffer[], withinMs = 20_000): Promise<Buffer[]> {
   const socket = connect(port, address);
   const signal = AbortSignal.timeout(withinMs);
   signal.addEventListener('abort', () => socket.destroy(new Error('no answer in time')));

@@ -13,6 +13,8 @@ export class TestUpstream {
   readonly ports = new Set<number>();
   readonly ids = new Set<number>();
   readonly address = '127.0.0.1';
+  /** Answers by UDP wait for it. */
+  gate: Promise<void> = Promise.resolve();
   private constructor(
     readonly port: number,
     readonly datagrams: Datagrams,
@@ -31,7 +33,7 @@ export class TestUpstream {
     datagrams.on('message', (message, from) => {
       upstream.ports.add(from.port);
       const answer = upstream.#answer(message, 'udp');
-      if (answer !== undefined) datagrams.send(answer, from.port, from.address);
+      if (answer !== undefined) void upstream.gate.then(() => datagrams.send(answer, from.port, from.address));
     });
     streams.on('connection', (socket) => {
       socket.on('error', () => undefined);

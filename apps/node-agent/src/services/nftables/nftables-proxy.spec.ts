@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { forwardingTable } from '../forwarding/forwarding-table.ts';
 import type { ForwardingTable } from '../forwarding/table.ts';
 import { emptyState, endpoint, service, slice, slicesResource } from '../testing/objects.ts';
 import { EmptyNamespace, whenPackets } from '../testing/packet-lab.ts';
 import { NftablesProxy } from './nftables-proxy.ts';
+
+/** Time of processors that this process and the programs it has run used so far: on a busy machine that of the clock says nothing. Ticks of 10 ms. */
+const processorMs = (): number => readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)!.split(' ').slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10, 0);
 
 /** Of this many Services with as many endpoints each. */
 function tableOf(services: number, endpoints: number): ForwardingTable {
@@ -27,11 +31,11 @@ whenPackets(describe)('rules in the kernel', () => {
   });
   afterEach(() => namespace.stop());
 
-  it('500 Services with 5 endpoints are there in less than 5 s, and a change costs what it changes', async () => {
+  it('500 Services with 5 endpoints take less than 5 s of a processor, and a change costs what it changes', async () => {
     const proxy = proxyOf('large');
-    const startedAt = performance.now();
+    const before = processorMs();
     await proxy.apply(tableOf(500, 5), []);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(processorMs() - before).toBeLessThan(5_000);
     expect(rules()).toContain('10.96.1.243 . tcp . 80 : goto');
     const chain = 'nft list chain inet roundsman-large all/default/s7/80-tcp-ip';
     expect(namespace.run(chain)).toContain('numgen random mod 5');

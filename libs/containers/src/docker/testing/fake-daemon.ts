@@ -9,10 +9,13 @@ export class FakeDaemon implements AsyncDisposable {
   readonly socket = join(mkdtempSync(join(tmpdir(), 'roundsman-daemon-')), 'docker.sock');
   readonly #server;
   readonly #connections = new Set<object>();
+  /** Connections so far. */
+  accepted = 0;
 
   private constructor(answer: RequestListener) {
     this.#server = createServer(answer);
     this.#server.on('connection', (socket) => {
+      this.accepted += 1;
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
     });

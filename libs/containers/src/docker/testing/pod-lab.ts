@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { eventually, ownNumber, startDocker, testImages, type DockerOptions, type TestDocker } from '@roundsman/testkit';
 import type { ContainerConfig, LogOptions, PodContainer, Sandbox, SandboxNetwork, SandboxSpec } from '../../pod-runtime.ts';
@@ -57,6 +58,12 @@ export class PodLab {
 
   async output(id: string, options: Partial<LogOptions> = {}): Promise<string> {
     return text(await this.runtime.logs(id, { follow: true, timestamps: false, ...options }, never));
+  }
+
+  /** Its first process has said what it does at TERM: before that it is deaf. */
+  async trapped(id: string): Promise<void> {
+    const { pid } = (await this.runtime.inspect(id)) ?? {};
+    await eventually(() => ((BigInt(`0x${/^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]}`) >> 14n) & 1n) === 1n);
   }
 
   ended(id: string): Promise<PodContainer> {
