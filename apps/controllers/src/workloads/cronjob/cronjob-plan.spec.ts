@@ -32,6 +32,16 @@ describe('a cron job', () => {
     expect(plan(cronJobOf({}, { lastScheduleTime: iso(begin + 10 * minute) }), [], begin + 11 * minute).start).toBeUndefined();
   });
 
+  it('of every five minutes starts five minutes after the one before, whenever it was looked at meanwhile', () => {
+    const every = (status: CronJobStatus = {}): CronJob => cronJobOf({ schedule: '@every 5m' }, status);
+    expect(plan(every(), [], begin + minute)).toEqual({ remove: [], status: {}, news: [], againAfterMs: 4 * minute + 100 });
+    expect(plan(every(), [], begin + 5 * minute + 100)).toMatchObject({ start: { atMs: begin + 5 * minute }, againAfterMs: 5 * minute });
+    expect(plan(every({ lastScheduleTime: iso(begin + 5 * minute) }), [], begin + 7 * minute)).toMatchObject({ againAfterMs: 3 * minute + 100 });
+    expect(plan(every(), [], begin + 12 * minute)).toMatchObject({ start: { atMs: begin + 10 * minute }, againAfterMs: 3 * minute + 100 });
+    const within = (spec: Partial<CronJobSpec>) => plan(cronJobOf({ schedule: '@every 5m', ...spec }), [], begin + 6 * minute).start?.atMs;
+    expect([within({ startingDeadlineSeconds: 90 }), within({ startingDeadlineSeconds: 30 })]).toEqual([begin + 5 * minute, undefined]);
+  });
+
   it('makes up for the latest of the starts that it missed, and says when there were too many', () => {
     const few = plan(cronJobOf(), [], begin + 100 * minute + 1);
     expect([few.start?.atMs, reasons(few)]).toEqual([begin + 100 * minute, []]);

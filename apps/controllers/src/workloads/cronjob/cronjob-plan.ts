@@ -1,7 +1,7 @@
 import type { CronJob, CronJobStatus, CronSchedule, Job } from '@roundsman/api';
 import { wholeSeconds } from '../../timestamps.ts';
 import { finishedAs } from '../job/job-end.ts';
-import { dueStart } from './missed-starts.ts';
+import { dueStart, nextStart } from './missed-starts.ts';
 
 export interface News {
   readonly type: 'Normal' | 'Warning';
@@ -42,7 +42,7 @@ export function planCronJob(cronJob: CronJob, jobs: readonly Job[], schedule: Cr
   if (cronJob.spec.suspend || schedule === undefined) return idle;
 
   const { startMs, tooMany } = dueStart(cronJob, schedule, nowMs);
-  const nextMs = schedule.next(nowMs);
+  const nextMs = nextStart(cronJob, schedule, nowMs);
   const again = nextMs === undefined ? {} : { againAfterMs: nextMs + slackMs - nowMs };
   if (startMs === undefined) return { ...idle, ...again };
   const name = startName(cronJob, startMs);

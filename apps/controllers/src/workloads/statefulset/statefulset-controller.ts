@@ -1,4 +1,4 @@
-import type { Pod, StatefulSet } from '@roundsman/api';
+import { isPodEnded, type Pod, type StatefulSet } from '@roundsman/api';
 import { byKey, keysOf, objectKey, onChange, onOwnChange, type Deps, type LoopDefinition } from '../../loop.ts';
 import { isControlledBy } from '../../owner.ts';
 import { claimed, ownersConcerned } from '../adoption.ts';
@@ -43,6 +43,12 @@ export function statefulSets(deps: Deps): LoopDefinition {
     }
   };
 
+  function tellOfEnd(set: StatefulSet, { metadata: { name }, status }: Pod): void {
+    const what = `StatefulSet ${set.metadata.namespace}/${set.metadata.name} is recreating`;
+    if (status?.phase === 'Failed') tell(set, 'Warning', 'RecreatingFailedPod', `${what} failed Pod ${name}`);
+    else tell(set, 'Normal', 'RecreatingTerminatedPod', `${what} terminated Pod ${name}`);
+  }
+
   /** Before a pod goes with which its claims are to go. */
   async function keepClaimOwners({ set, pods }: OrdinalView): Promise<void> {
     if ((set.spec.volumeClaimTemplates ?? []).length === 0) return;
@@ -62,7 +68,10 @@ export function statefulSets(deps: Deps): LoopDefinition {
       await told(set, 'create', ordinalName(set, ordinal), () => objects.create(caches.pods, draft));
     }
     await keepClaimOwners(view);
-    for (const pod of remove.slice(0, burst)) await told(set, 'delete', pod.metadata.name, () => objects.delete(caches.pods, pod));
+    for (const pod of remove.slice(0, burst)) {
+      if (isPodEnded(pod) && isWanted(set, ordinalOf(set, pod) ?? -1)) tellOfEnd(set, pod);
+      await told(set, 'delete', pod.metadata.name, () => objects.delete(caches.pods, pod));
+    }
     for (const pod of view.pods) {
       const labels = pod.metadata.deletionTimestamp === undefined && !remove.includes(pod) ? identityOf(set, pod) : undefined;
       if (labels !== undefined) await objects.update(caches.pods, { ...pod, metadata: { ...pod.metadata, labels } });

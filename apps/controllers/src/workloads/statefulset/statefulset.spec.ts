@@ -44,6 +44,18 @@ describe('a stateful set in a cluster', () => {
     });
   });
 
+  it('makes a pod anew that has ended, and says why', async () => {
+    const made = await set({ replicas: 1 });
+    for (const [phase, told] of [['Failed', 'RecreatingFailedPod: StatefulSet default/db is recreating failed Pod db-0'], ['Succeeded', 'RecreatingTerminatedPod: StatefulSet default/db is recreating terminated Pod db-0']]) {
+      await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(1));
+      const [pod] = await cluster.readyPods();
+      const { name, namespace, uid } = pod!.metadata;
+      await cluster.write({ operation: 'updateStatus', resource: 'pods', namespace: namespace!, name, object: { ...pod, metadata: { name, namespace, uid }, status: { phase } } as unknown as Record<string, unknown> });
+      await cluster.until(async () => expect(await cluster.events(made)).toContain(told));
+      await cluster.until(async () => expect((await cluster.readyPods()).map(({ metadata }) => [metadata.name, metadata.uid === uid])).toEqual([['db-0', false]]));
+    }
+  });
+
   it('rolls out down to its partition, and goes back to a revision', async () => {
     await set({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } });
     await cluster.until(async () => expect((await read()).status?.readyReplicas).toBe(3));
