@@ -22,6 +22,7 @@ export const settingsSchema = z.object({
   kubeconfig: z.string().default('').describe('Kubernetes API in which task runtimes are made: file of a kubeconfig, or `in-cluster`; empty: none are'),
   defaultRuntime: z.enum(['daemonset', 'process']).default('process').describe('What carries tasks without agentSpec: a DaemonSet made by the Kubernetes API, or processes that agents keep'),
   runtimeWaitMs: milliseconds(60_000).describe('Rounds begin without those runners, Services or Ingress of a runtime that are not ready so long after it was made'),
+  noRunnerWaitMs: milliseconds(30_000).describe('ROUNDSMAN_SCHEDULER_NO_RUNNER_WAIT_MS of the scheduler: tasks say until when a round waits (`up` sets it)'),
   runtimeFamilies: list.pipe(z.array(z.enum(['v4', 'v6'])).min(1).max(2)).default(['v4']).describe('IP families of the cluster, v4 or v6 or both with a comma: a runtime has a Service for each'),
   runtimeServiceType: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']).default('LoadBalancer').describe('Type of the Services of the default runtime; those of a task have what it tests'),
   runtimeIngressClass: z.string().default('').describe('Class of the Ingresses of runtimes; empty: the default class of the cluster'),

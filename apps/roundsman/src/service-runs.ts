@@ -78,12 +78,14 @@ const runnerEnv = (home: Home, node: string): NodeJS.ProcessEnv => ({
 /** Runtimes are made by this cluster's own API. Without pods, too: what was made for them before is removed. */
 function controllersEnv({ home, network, carrier, certificate }: RunsOf): NodeJS.ProcessEnv {
   const families = network.podCidr.split(',').map((range) => (range.includes(':') ? 'v6' : 'v4'));
+  const noRunnerWait = process.env['ROUNDSMAN_SCHEDULER_NO_RUNNER_WAIT_MS'];
   const settings = {
     ROUNDSMAN_CONTROLLERS_KUBECONFIG: home.kubeconfig,
     ROUNDSMAN_CONTROLLERS_DEFAULT_RUNTIME: carrier.kind,
     ROUNDSMAN_CONTROLLERS_RUNTIME_FAMILIES: [...new Set(families)].join(','),
     ...(carrier.kind === 'process' || carrier.image === undefined ? {} : { ROUNDSMAN_CONTROLLERS_RUNNER_IMAGE: carrier.image.image }),
     ...(certificate === undefined ? {} : { ROUNDSMAN_CONTROLLERS_RUNNER_NATS_CA_FILE: certificate.files.caFile }),
+    ...(noRunnerWait === undefined ? {} : { ROUNDSMAN_CONTROLLERS_NO_RUNNER_WAIT_MS: noRunnerWait }),
     ...(carrier.kind === 'process' ? {} : { ROUNDSMAN_CONTROLLERS_RUNNER_ISSUER_SEED_FILE: issuerSeedFile(home) }),
   };
   // An image that cannot be made decides, whatever was wished.

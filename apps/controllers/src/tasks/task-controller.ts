@@ -9,7 +9,7 @@ import { statusChangesAtMs, taskStatusOf } from './task-status.ts';
 
 /** Folds a task's rounds into its status, and tells of them in Events. */
 export function taskStatus(deps: Deps): LoopDefinition {
-  const { caches, objects, settings: { eventTtlMs } } = deps;
+  const { caches, objects, settings } = deps;
   const dnsServers = new DnsServers(deps);
   const all = (): string[] => taskKinds.flatMap((kind) => caches.tasks[kind].list().map(({ metadata }) => taskKey(kind, metadata.namespace, metadata.name)));
   return {
@@ -33,9 +33,9 @@ export function taskStatus(deps: Deps): LoopDefinition {
       if (task === undefined) return undefined;
       const nowMs = Date.now();
       const rounds = caches.roundsOf(task.metadata.uid);
-      const written = await objects.updateStatus(informer, task, dnsServers.into(task, taskStatusOf(task, rounds, carrierOf(task, caches, deps), nowMs), nowMs));
+      const written = await objects.updateStatus(informer, task, dnsServers.into(task, taskStatusOf(task, rounds, carrierOf(task, caches, deps), nowMs, settings), nowMs));
       // Older happenings are not told any more.
-      for (const occurrences of occurrencesOf(task, rounds, nowMs, nowMs - eventTtlMs).values()) await tellOnce(objects, caches.events, task, occurrences);
+      for (const occurrences of occurrencesOf(task, rounds, nowMs, nowMs - settings.eventTtlMs).values()) await tellOnce(objects, caches.events, task, occurrences);
       const atMs = statusChangesAtMs(written, rounds, nowMs);
       return atMs === undefined ? undefined : { againAfterMs: atMs - Date.now() };
     },

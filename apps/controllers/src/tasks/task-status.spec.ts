@@ -33,7 +33,8 @@ const roundOf = (number: number, state: RoundStatus['state'] | undefined, extra:
   };
 };
 const carrier: Carrier = { own: false, runtime: { apiVersion: 'roundsman.io/v1', kind: 'Runtime', metadata: { name: 'default', namespace: 'roundsman-system' }, spec: { kind: 'Process', families: [], ingress: false }, status: { phase: 'Ready', settledAt: iso(created), ready: 3, conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '' }] } } as unknown as Runtime, name: 'default', refused: false };
-const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => taskStatusSchema.parse(taskStatusOf(task, rounds, carrier, nowMs));
+const patience = { runtimeWaitMs: 60_000, noRunnerWaitMs: 30_000 };
+const statusOf = (task: AnyTask, rounds: Round[], nowMs: number): TaskStatus => taskStatusSchema.parse(taskStatusOf(task, rounds, carrier, nowMs, patience));
 const conditions = (status: TaskStatus): Record<string, string> => Object.fromEntries((status.conditions ?? []).map(({ type, status: value, reason }) => [type, `${value} ${reason}`]));
 
 describe('status of a task', () => {
@@ -52,23 +53,26 @@ describe('status of a task', () => {
 
   it('says what a round that is due waits for, never that it is about to start', () => {
     const scheduledOf = (task: AnyTask, by: Carrier, nowMs: number): string => {
-      const { reason, message } = taskStatusOf(task, [], by, nowMs).conditions!.find(({ type }) => type === 'Scheduled')!;
+      const { reason, message } = taskStatusOf(task, [], by, nowMs, patience).conditions!.find(({ type }) => type === 'Scheduled')!;
       return `${reason}: ${message}`;
     };
     const runtimeWith = (status: object): Carrier => ({ ...carrier, own: true, runtime: { ...carrier.runtime!, spec: { kind: 'DaemonSet' }, status } as unknown as Runtime });
     const lacking = { type: 'Ready', status: 'False', message: 'No node fits spec.agentSpec.affinity, so there is no runner.' };
-    expect(scheduledOf(taskOf(), runtimeWith({ conditions: [lacking] }), created + 1_000)).toMatch(/^WaitingForRuntime: Round 1 waits for its runtime, .*: No node fits/);
+    expect(scheduledOf(taskOf(), runtimeWith({ conditions: [lacking] }), created + 1_000)).toMatch(/^WaitingForRuntime: Round 1 waits for its runtime to be ready, for 60 s at the most, once its workload is made \(.*_RUNTIME_WAIT_MS\): No node fits/);
+    expect(scheduledOf(taskOf(), runtimeWith({ waitsUntil: iso(created + minute), conditions: [lacking] }), created + 1_000)).toMatch(/^WaitingForRuntime: Round 1 waits for its runtime to be ready, until 2026-01-01T12:01:00Z at the latest \(.*_RUNTIME_WAIT_MS\): No node fits/);
     const settled = runtimeWith({ settledAt: iso(created + minute), ready: 0, conditions: [{ ...lacking, type: 'WorkloadReady' }] });
-    expect(scheduledOf(taskOf(), settled, created + minute + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:01:00Z, waits for a first ready runner, .*: No node fits/);
+    expect(scheduledOf(taskOf(), settled, created + minute + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:01:00Z, waits for a first ready runner, and begins without at 2026-01-01T12:01:30Z at the latest \(.*_NO_RUNNER_WAIT_MS\): No node fits/);
+    const asked = { ...taskOf(), metadata: { ...taskOf().metadata, annotations: { 'roundsman.io/run-now': 'x' } } };
+    expect(scheduledOf(asked, settled, created + minute + 2_000)).toMatch(/^WaitingForRunner: Round 1 waits for a first ready runner, and begins without 30 s after it was asked for at the latest /);
     const silent = runtimeWith({ settledAt: iso(created), ready: 1, conditions: [{ type: 'WorkloadReady', status: 'False', reason: 'RunnersSilent', message: '1 of 1 runners are ready, but not heard yet: a.' }] });
-    expect(scheduledOf(taskOf(), silent, created + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:00:00Z, waits a while for runners that are not heard yet: 1 of 1/);
+    expect(scheduledOf(taskOf(), silent, created + 2_000)).toMatch(/^WaitingForRunner: Round 1, due at 2026-01-01T12:00:00Z, waits for runners that are not heard yet, at 2026-01-01T12:00:30Z at the latest it begins without \(.*\): 1 of 1/);
     // Not before it is due.
     expect(scheduledOf(taskOf({ schedule: { schedule: '5 1' } }), settled, created + minute + 2_000)).toBe('RoundScheduled: The next round starts at 2026-01-01T12:06:00Z.');
 
     const dns = { ...taskOf(), kind: 'NetDNS', spec: { ...taskOf().spec, target: { targetDns: {} } } } as unknown as AnyTask;
     expect(scheduledOf(dns, carrier, created + 500)).toMatch(/^WaitingForTargets: Round 1, due at 2026-01-01T12:00:00Z, waits until it is known which DNS servers/);
     const looked = (status: string) => ({ ...dns, status: { conditions: [{ type: 'TargetsFound', status, reason: 'r', message: 'Service dns/missing does not exist.', lastTransitionTime: '', observedGeneration: 1 }] } }) as AnyTask;
-    expect(scheduledOf(looked('False'), carrier, created + 500)).toMatch(/^WaitingForTargets: .*: Service dns\/missing does not exist\.$/);
+    expect(scheduledOf(looked('False'), carrier, created + 500)).toMatch(/^WaitingForTargets: .* begins without at 2026-01-01T12:00:30Z at the latest .*: Service dns\/missing does not exist\.$/);
     expect(scheduledOf(looked('True'), carrier, created + 500)).toMatch(/^RoundScheduled/);
   });
 

@@ -4,7 +4,7 @@ import {
 } from '@roundsman/api';
 import { wholeSeconds } from '../timestamps.ts';
 import { resourceOf, runtimeReady, type Carrier } from './carrier.ts';
-import { dueMs, lacks } from './waiting.ts';
+import { dueMs, lacks, type Patience } from './waiting.ts';
 
 export const historyKept = 10;
 
@@ -21,9 +21,9 @@ export function goDuration(ms: number): string {
  * The whole status of a task from its Rounds, who carries it and the clock; the same rows give the same status.
  * A schedule that cannot work (stored by a version with other rules) is told in the condition `Scheduled`.
  */
-export function taskStatusOf(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number): TaskStatus {
+export function taskStatusOf(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number, patience: Patience): TaskStatus {
   try {
-    return computed(task, rounds, carrier, nowMs);
+    return computed(task, rounds, carrier, nowMs, patience);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
     return withoutSchedule(task, rounds, carrier, error, nowMs);
@@ -49,7 +49,7 @@ function withoutSchedule(task: AnyTask, rounds: readonly Round[], carrier: Carri
   };
 }
 
-function computed(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number): TaskStatus {
+function computed(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number, patience: Patience): TaskStatus {
   const newestFirst = [...rounds].sort((a, b) => b.spec.number - a.spec.number);
   const ledger = ledgerOf(task, newestFirst);
   const open = newestFirst.filter(isOpenRound);
@@ -65,7 +65,7 @@ function computed(task: AnyTask, rounds: readonly Round[], carrier: Carrier, now
   const runNow = asked !== '' && asked !== ledger.handledRunNow;
   const due = left && fromMs !== undefined ? dueMs(task, fromMs, ledger.lastScheduledMs, nowMs) : undefined;
   // The present one is told while it runs; then what the next one lacks.
-  const waits = open.length === 0 && (runNow || due !== undefined || (left && fromMs === undefined)) ? lacks(task, carrier, ledger.lastNumber + 1, runNow ? undefined : due) : undefined;
+  const waits = open.length === 0 && (runNow || due !== undefined || (left && fromMs === undefined)) ? lacks(task, carrier, ledger.lastNumber + 1, runNow ? undefined : due, patience) : undefined;
   const next = waits !== undefined && !runNow && due !== undefined ? due : nextRoundMs(task, fromMs, ledger.lastScheduledMs, ledger.scheduled < total, nowMs);
   const finishTime = history.find(({ endTimeStamp }) => endTimeStamp !== undefined)?.endTimeStamp;
   const handledCancel = handledCancelOf(task, open);

@@ -8,7 +8,7 @@ import { ownRuntimeOf } from './own-runtime.ts';
 
 const carrier: Carrier = { own: true, runtime: undefined, name: 'n', refused: false };
 const minute = 60_000;
-const fate = (task: AnyTask, rounds: Round[], nowMs = startMs): Fate => fateOf(task, rounds, carrier, nowMs);
+const fate = (task: AnyTask, rounds: Round[], nowMs = startMs): Fate => fateOf(task, rounds, carrier, nowMs, settingsOf());
 const deleted = { metadata: { deletionTimestamp: iso(startMs) } };
 
 describe('the runtime of a task', () => {

@@ -2,6 +2,7 @@ import { type AnyTask, type Round } from '@roundsman/api';
 import type { Carrier } from '../../tasks/carrier.ts';
 import { isSettled } from '../../tasks/old-rounds.ts';
 import { taskStatusOf } from '../../tasks/task-status.ts';
+import type { Patience } from '../../tasks/waiting.ts';
 import { agentSpecOf } from './own-runtime.ts';
 
 /** What is to become of the runtime of a task. */
@@ -15,12 +16,12 @@ export type Fate =
  * From the task and its rounds alone. A runtime goes only when every result of its rounds is where it belongs: closed by the reporter and told in
  * the Round.
  */
-export function fateOf(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number): Fate {
+export function fateOf(task: AnyTask, rounds: readonly Round[], carrier: Carrier, nowMs: number, patience: Patience): Fate {
   const agentSpec = agentSpecOf(task);
   if (agentSpec === undefined) return { is: 'over', why: 'its task has no agentSpec' };
   const unsettled = rounds.some((round) => !isSettled(round));
   if (task.metadata.deletionTimestamp !== undefined) return unsettled ? { is: 'spared' } : { is: 'over', why: 'its task is deleted' };
-  const { finish, finishTime } = taskStatusOf(task, rounds, carrier, nowMs);
+  const { finish, finishTime } = taskStatusOf(task, rounds, carrier, nowMs, patience);
   if (finish !== true) return { is: 'wanted' };
   if (unsettled) return { is: 'spared' };
   const finishedMs = Math.max(...rounds.map(({ status }) => Date.parse(status?.closedAt ?? '')).filter((ms) => !Number.isNaN(ms)), Date.parse(finishTime ?? task.metadata.creationTimestamp));

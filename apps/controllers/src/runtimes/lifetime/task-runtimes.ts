@@ -73,7 +73,7 @@ export function taskRuntimes({ caches, objects, recorder, cluster, settings }: D
       const runtime = caches.runtimes.by('task', task.metadata.uid)[0];
       const ending = runtime?.metadata.deletionTimestamp !== undefined;
       const nowMs = Date.now();
-      const fate = fateOf(task, caches.roundsOf(task.metadata.uid), carrierOf(task, caches, { cluster, settings }), nowMs);
+      const fate = fateOf(task, caches.roundsOf(task.metadata.uid), carrierOf(task, caches, { cluster, settings }), nowMs, settings);
       if (fate.is === 'over') {
         if (runtime === undefined) {
           given.delete(task.metadata.uid);

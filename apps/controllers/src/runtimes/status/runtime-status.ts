@@ -15,10 +15,11 @@ export function runtimeStatusOf(observation: Observation): RuntimeStatus {
   const processes = observation.runners.filter(({ status }) => status?.pod === undefined);
   const ready = isReady(conditions);
   // Processes come and go with their nodes; nothing is made for them that could be waited for.
-  const settled = runtime.status?.settledAt ?? (ready || isProcess || nowMs >= settlesAtMs(observation, { runners, paths }) ? new Date(nowMs).toISOString() : undefined);
+  const settlesMs = settlesAtMs(observation, { runners, paths });
+  const settled = runtime.status?.settledAt ?? (ready || isProcess || nowMs >= settlesMs ? new Date(nowMs).toISOString() : undefined);
   return {
     phase: runtime.metadata.deletionTimestamp !== undefined ? 'Ending' : settled === undefined ? 'Creating' : ready ? 'Ready' : 'Degraded',
-    ...(settled === undefined ? {} : { settledAt: settled }),
+    ...(settled !== undefined ? { settledAt: settled } : Number.isFinite(settlesMs) ? { waitsUntil: new Date(settlesMs).toISOString() } : {}),
     desired: runners.length + processes.length,
     ready: runners.filter((runner) => runner.ready).length + processes.filter(({ status }) => status?.ready === true).length,
     runners,

@@ -38,7 +38,7 @@ describe('a runtime is ready', () => {
     ];
     for (const [lack, reason] of lacks) {
       const status = statusOf(daemon, { ...whole, ...lack });
-      expect([status.phase, status.settledAt, conditions(status)['Ready']]).toEqual(['Creating', undefined, `False ${reason}`]);
+      expect([status.phase, status.settledAt, status.waitsUntil, conditions(status)['Ready']]).toEqual(['Creating', undefined, iso(startMs + settingsOf().runtimeWaitMs), `False ${reason}`]);
     }
   });
 
@@ -55,6 +55,7 @@ describe('a runtime is ready', () => {
     expect(status.runners.find(({ node }) => node === 'c')).toEqual({ runner: `${name}-on-c.shop`, node: 'c', ready: false, reason: 'pods "p" is forbidden: exceeded quota: small' });
     const later = statusOf({ ...daemon, status }, { ...whole, nowMs: late.nowMs + 9_000 });
     expect(later).toMatchObject({ phase: 'Ready', settledAt: iso(late.nowMs) });
+    expect(status.waitsUntil).toBeUndefined();
     expect(runtimeHappening(daemon, status)).toEqual(['Warning', 'RuntimeDegraded', expect.stringMatching(/2 of 3 runners are ready\. Node c: pods "p" is forbidden.* Rounds begin without what is missing\.$/)]);
     expect(runtimeHappening({ ...daemon, status }, later)).toEqual(['Normal', 'RuntimeReady', `DaemonSet ${name}: 3 of 3 runners are ready.`]);
     expect(runtimeHappening({ ...daemon, status: later }, later)).toBeUndefined();

@@ -85,6 +85,7 @@ export type RuntimeSpec = z.infer<typeof runtimeSpecSchema>;
 export const runtimeStatusSchema = z.object({
   phase: z.enum(runtimePhases).describe('Creating, Ready, Degraded (it works without all of its runners), Ending'),
   settledAt: z.string().optional().describe('When rounds may begin: all is ready, or was waited for long enough. Written once'),
+  waitsUntil: z.string().optional().describe('When rounds begin at the latest, whatever is not ready by then. Absent once it has settled'),
   desired: z.number().int().describe('Runners there are to be'),
   ready: z.number().int().describe('Of these, with a ready pod'),
   runners: z.array(runtimeRunnerSchema).describe('Its runners, by its pods'),
