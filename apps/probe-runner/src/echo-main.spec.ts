@@ -32,7 +32,7 @@ describe('the echo program', () => {
       ROUNDSMAN_ECHO_SERVER_NAME: 'shop', ROUNDSMAN_ECHO_DNS_UPSTREAM: 'system', ROUNDSMAN_ECHO_SERVICE_HOST: '10.96.0.1', ROUNDSMAN_ECHO_PORT: 'tcp://10.96.0.1:80',
     });
     const base = `http://127.0.0.1:${http}`;
-    await eventually(async () => expect((await fetch(`${base}/healthz`)).status).toBe(200), { within: 10_000 });
+    await eventually(async () => expect((await fetch(`${base}/healthz`)).status).toBe(200));
     expect(await (await fetch(`${base}/?task=a`)).json()).toMatchObject({ serverName: 'shop', requestCount: 1 });
     expect(await (await fetch(`${base}/counters`)).json()).toMatchObject({ tasks: { a: { total: 1 } } });
     await ended(program, 'SIGTERM');
