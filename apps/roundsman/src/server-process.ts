@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { goAhead } from './priority.ts';
 import { record } from './processes.ts';
 import type { RecordedProcess } from './home.ts';
 
@@ -53,6 +54,7 @@ export class ServerProcess {
       child.once('spawn', resolve);
       child.once('error', (error) => reject(new Error(`cannot start ${command.command}: ${error.message}`, { cause: error })));
     });
+    goAhead(child.pid!);
     return new ServerProcess(command, child, ended);
   }
 

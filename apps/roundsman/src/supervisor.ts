@@ -20,6 +20,7 @@ import { nodeNames } from './nodes.ts';
 import { endPods } from './pods.ts';
 import { choosePorts } from './ports.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
+import { goAhead } from './priority.ts';
 import { descendants, record } from './processes.ts';
 import { carrierOf, type Carrier } from './runners/carrier.ts';
 import { runnerProblems } from './runners/ready.ts';
@@ -88,6 +89,7 @@ export class Supervisor implements Supervised {
   async #start(): Promise<State> {
     const { home, say } = this.#options;
     refuseUnknownSettings([...serviceNames, 'runner'], process.env);
+    goAhead(process.pid);
     const startedAt = new Date().toISOString();
     const nodes = nodeNames(this.#options.nodes);
     const before = home.state();
