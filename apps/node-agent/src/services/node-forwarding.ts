@@ -2,10 +2,12 @@ import { nodeNetworkAnnotations } from '@roundsman/api';
 import type { NetworkState } from '@roundsman/network';
 import type { Logger } from 'pino';
 import type { NodeCondition } from '../machine.ts';
+import type { ForwardingTable } from './forwarding/table.ts';
 import { HealthChecks } from './health-checks.ts';
 import type { HostPorts } from './host-ports.ts';
 import { AnnouncedAddresses } from './load-balancer/announced-addresses.ts';
 import { LoadBalancers } from './load-balancer/load-balancers.ts';
+import { LocalNodePorts } from './local-node-ports.ts';
 import { machineNamespace, type NetworkNamespace } from './network-namespace.ts';
 import { noHostPorts } from './no-host-ports.ts';
 import { ServiceProxy, type ProxyMode } from './service-proxy.ts';
@@ -35,6 +37,7 @@ export class NodeForwarding {
   readonly #options: NodeForwardingOptions;
   readonly #proxies: readonly ServiceProxy[];
   readonly #health: HealthChecks;
+  readonly #localPorts: LocalNodePorts;
   readonly #loadBalancers: LoadBalancers | undefined;
   readonly hostPorts: HostPorts;
   #unfollow: () => void = () => undefined;
@@ -43,9 +46,10 @@ export class NodeForwarding {
     this.#options = options;
     const { cluster, node, mode, state, network, place, machine, folder, log } = options;
     this.#health = new HealthChecks(log);
+    this.#localPorts = new LocalNodePorts(log);
     const nodesHere = (): ReadonlySet<string> => nodesOfMachine(state, node);
     // Load balancers outside know machines, so machines tell them where endpoints are.
-    const onMachine = { namespace: () => machineNamespace, localNodes: nodesHere, onTable: ({ healthChecks }: { healthChecks: Parameters<HealthChecks['serve']>[0] }) => this.#health.serve(healthChecks) };
+    const onMachine = { namespace: () => machineNamespace, localNodes: nodesHere, onTable: (table: ForwardingTable) => this.#serveMachine(table) };
     const proxy = (name: (typeof proxyNames)[number], where: Pick<ConstructorParameters<typeof ServiceProxy>[0], 'namespace' | 'localNodes' | 'onTable'>): ServiceProxy[] =>
       mode === 'off' ? [] : [new ServiceProxy({ cluster, mode, state, folder, name, log, ...where })];
     const ofNode = network === 'docker' ? [] : proxy('services', network === 'machine' ? onMachine : { namespace: place, localNodes: () => new Set([node]) });
@@ -64,6 +68,7 @@ export class NodeForwarding {
   async stop(): Promise<void> {
     this.#unfollow();
     this.#health.stop();
+    this.#localPorts.stop();
     await Promise.all([this.#loadBalancers?.stop(), ...this.#proxies.map((proxy) => proxy.stop())]);
   }
 
@@ -81,6 +86,13 @@ export class NodeForwarding {
     return by === 'nftables'
       ? { type: 'ServicesForwarded', status: 'True', reason: 'Nftables', message: 'the kernel forwards Services' }
       : { type: 'ServicesForwarded', status: 'True', reason: 'UserSpaceForwarder', message: 'a process forwards Services: pods see the address of this node instead of the client’s' };
+  }
+
+  /** What the agent answers by itself. The forwarder in user space has loopback, too; the machine's proxy is the last one. */
+  #serveMachine(table: ForwardingTable): void {
+    this.#health.serve(table.healthChecks);
+    const inKernel = this.#proxies.at(-1)?.status.by === 'nftables';
+    void this.#localPorts.serve(inKernel ? table : { ...table, ports: [] });
   }
 
   /** Pods on a network of Docker's are served by the agent that keeps the machine: what that one says holds for all. */
