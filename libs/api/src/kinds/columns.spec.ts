@@ -67,6 +67,11 @@ it.each<[string, object, string, string]>([
     { spec: { schedule: { roundNumber: 1 } }, status: { history: [{ status: 'ongoing' }], conditions: [{ type: 'Scheduled', status: 'False', message: 's' }, { type: 'RuntimeReady', status: 'True', message: 'r' }, { type: 'TargetsFound', status: 'False', message: 'no such Service' }] } },
     'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', 'x|once|0/1|null|running|10m|false|null|no such Service|null',
   ],
+  ...(['InvalidSchedule', 'WaitingForRunner', 'Suspended'] as const).map((reason): [string, object, string, string] => [
+    'netreaches.roundsman.io',
+    { spec: { schedule: { roundNumber: 1 } }, status: { conditions: [{ type: 'Scheduled', status: 'False', reason, message: 'why' }, { type: 'RuntimeReady', status: 'True', message: 'r' }] } },
+    'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', `x|once|0/1|null|null|10m|false|null|${reason === 'Suspended' ? 'null' : 'why'}|null`,
+  ]),
   [
     'netreaches.roundsman.io',
     { spec: { schedule: { roundNumber: 1 } }, status: { history: [{ status: 'succeed' }], conditions: [{ type: 'RuntimeReady', status: 'False', message: 'no room' }] } },

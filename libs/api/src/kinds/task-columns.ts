@@ -41,7 +41,10 @@ function reasonText(task: KubeObject): string | null {
   if (closed !== undefined) return textAt(closed, 'failureReason') ?? null;
   const conditions = valueAt(task, 'status', 'conditions');
   const failing = (type: string): unknown => (Array.isArray(conditions) ? conditions.find((one) => textAt(one, 'type') === type && textAt(one, 'status') === 'False') : undefined);
-  return ['RuntimeReady', 'TargetsFound'].map((type) => textAt(failing(type), 'message')).find((message) => message !== undefined) ?? null;
+  const scheduled = failing('Scheduled');
+  // That it is suspended or done is no problem.
+  const waits = /^(WaitingFor|InvalidSchedule)/.test(textAt(scheduled, 'reason') ?? '') ? scheduled : undefined;
+  return [failing('RuntimeReady'), failing('TargetsFound'), waits].map((condition) => textAt(condition, 'message')).find((message) => message !== undefined) ?? null;
 }
 
 /** `daemonset/probe-runner`. */
