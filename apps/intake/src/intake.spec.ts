@@ -320,7 +320,7 @@ async function expectKept(accepted: ReadonlyMap<string, number>): Promise<void> 
   const versions = new Map((await expectConsistent()).filter(({ type }) => type === 'ADDED').map(({ name, version }) => [name, version]));
   for (const [name, version] of accepted) expect([name, versions.get(name)]).toEqual([name, version]);
 }
-const grown = (accepted: ReadonlyMap<string, number>, by: number, within = 30_000) => {
+const grown = (accepted: ReadonlyMap<string, number>, by: number, within = 60_000) => {
   const from = accepted.size;
   return eventually(() => accepted.size >= from + by, { within });
 };
