@@ -4,3 +4,4 @@ export { startStarvationMeter, starvationThresholds, throttledMicroseconds, type
 export { maxFailures } from './recorder.ts';
 export type { Limits } from './limits.ts';
 export type { Prepared, Probe, Prober, Lane } from './probe.ts';
+export { afterTurning } from './timer.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Materials, WorkOrder } from '@roundsman/api';
-import type { PolicySettings, RoundOutcome, RoundProgress } from '@roundsman/probes';
+import { afterTurning, type PolicySettings, type RoundOutcome, type RoundProgress } from '@roundsman/probes';
 
 /** What a measuring thread is started with. */
 export interface ThreadOrder {
@@ -28,7 +28,7 @@ export interface ThreadOptions {
   readonly onNotKept: (problem: string) => void;
 }
 
-/** How long a thread may take to hand over what it measured after it was told to stop, milliseconds. */
+/** How long a thread may take to hand over what it measured after it was told to stop, milliseconds in which this process ran. */
 export const stopGraceMs = 1_200;
 
 /** The thread ended without a result; the message says how, for people. */
@@ -47,11 +47,11 @@ export async function measureInThread(order: ThreadOrder, { script, heapMb, sign
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
   });
-  let late: NodeJS.Timeout | undefined;
+  let offLate = (): void => undefined;
   const ended = Promise.withResolvers<RoundOutcome>();
   const stop = (): void => {
     worker.postMessage('stop', []);
-    late = setTimeout(() => ended.reject(new ThreadFault('the round did not stop when told to and was ended')), stopGraceMs);
+    offLate = afterTurning(stopGraceMs, () => ended.reject(new ThreadFault('the round did not stop when told to and was ended')));
   };
   worker.on('message', (message: FromThread) => {
     if ('progress' in message) onProgress(message.progress);
@@ -69,7 +69,7 @@ export async function measureInThread(order: ThreadOrder, { script, heapMb, sign
   try {
     return await ended.promise;
   } finally {
-    clearTimeout(late);
+    offLate();
     signal.removeEventListener('abort', stop);
     worker.removeAllListeners('message');
     await worker.terminate();
