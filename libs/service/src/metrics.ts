@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Registry, collectDefaultMetrics } from 'prom-client';
+import { measureEventLoop, neverSampledMs } from './event-loop-lag.ts';
 
 /**
  * The metrics of one process. Services share it; a service that runs several times in one process (a virtual node each)
@@ -9,7 +10,8 @@ export class ProcessMetrics extends Registry {
 
   constructor() {
     super();
-    collectDefaultMetrics({ register: this });
+    collectDefaultMetrics({ register: this, eventLoopMonitoringPrecision: neverSampledMs });
+    measureEventLoop(this);
   }
 
   forInstance(instance: string): Registry {
