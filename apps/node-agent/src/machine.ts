@@ -61,8 +61,16 @@ export interface NodeCondition {
 const leastMemory = 100 << 20;
 const leastDiskShare = 0.05;
 
+/** To look is to read several files of the kernel, and the nodes of a process tell it at about the same time: one look does for all of them. */
+const lookAgainMs = 1_000;
+let looked = { at: -Infinity, bytes: 0 };
+function availableMemory(): number {
+  if (performance.now() - looked.at >= lookAgainMs) looked = { at: performance.now(), bytes: process.availableMemory() };
+  return looked.bytes;
+}
+
 /** Conditions of the machine, with the kubelet's names. `folder` lies on the disk that is looked at. */
-export async function machineConditions(folder: string, memory: () => number = () => process.availableMemory()): Promise<NodeCondition[]> {
+export async function machineConditions(folder: string, memory: () => number = availableMemory): Promise<NodeCondition[]> {
   const available = memory();
   const shortOfMemory = available < leastMemory;
   const disk = await statfs(folder).then(

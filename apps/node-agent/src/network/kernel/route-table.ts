@@ -4,8 +4,20 @@ import { parseCidr } from '@roundsman/api';
 /** Destinations (`10.244.1.0/24`, `10.244.1.1/32`) that the agent's namespace has routes to; read from the kernel without starting a program. */
 export async function routedRanges(): Promise<ReadonlySet<string>> {
   const [v4, v6] = await Promise.all(['route', 'ipv6_route'].map((name) => readFile(`/proc/self/net/${name}`, 'utf8').catch(() => '')));
-  return new Set([...parseRoutes(v4 ?? ''), ...parseRoutes6(v6 ?? '')]);
+  return new Set([...routes4(v4 ?? ''), ...routes6(v6 ?? '')]);
 }
+
+/** Every node of a process asks every two seconds, and routes seldom change: the same text is not parsed again. */
+function unlessTheSame(parse: (text: string) => string[]): (text: string) => readonly string[] {
+  let last: { readonly text: string; readonly routes: readonly string[] } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, routes: parse(text) };
+    return last.routes;
+  };
+}
+
+const routes4 = unlessTheSame(parseRoutes);
+const routes6 = unlessTheSame(parseRoutes6);
 
 /** /proc/net/route: addresses and masks as hexadecimal numbers in the machine's byte order, which is little-endian wherever this runs. */
 export function parseRoutes(text: string): string[] {
