@@ -1,0 +1,12 @@
+import { expect, it } from '@jest/globals';
+import type { Runtime } from '@roundsman/api';
+import { containerEndsSince } from './container-ends.ts';
+
+it('tells of ends from the second on in which a round began, in words, and of none before', () => {
+  const runtimes = [{ at: '2026-01-01T12:00:04Z', runner: 'before' }, { at: '2026-01-01T12:00:05Z', runner: 'in-that-second' }, { at: undefined, runner: 'lasting' }].map(
+    ({ at, runner }) => ({ status: { runners: [{ runner, ...(at === undefined ? {} : { ended: { at, reason: 'exit code 139 (SIGSEGV)' } }) }] } }) as unknown as Runtime,
+  );
+  expect([...containerEndsSince([...runtimes, {} as Runtime], Date.parse('2026-01-01T12:00:05.700Z'))]).toEqual([
+    ['in-that-second', { at: new Date('2026-01-01T12:00:05Z'), words: 'its container ended at 2026-01-01T12:00:05Z with exit code 139 (SIGSEGV)' }],
+  ]);
+});
