@@ -43,7 +43,7 @@ const podObject = (name: string, cpu = '10m', spec: Record<string, unknown> = {}
 const pods = (): Promise<Pod[]> => plane.list<Pod>('pods');
 const pod = (name: string): Promise<Pod> => plane.get<Pod>('pods', name);
 const conditionOf = ({ status }: Pod, type: string) => status?.conditions?.find((condition) => condition.type === type);
-const allBound = (within = 20_000): Promise<unknown> => eventually(async () => expect((await pods()).filter(({ spec }) => spec.nodeName === undefined).map(({ metadata }) => metadata.name)).toEqual([]), { within });
+const allBound = (within = 60_000): Promise<unknown> => eventually(async () => expect((await pods()).filter(({ spec }) => spec.nodeName === undefined).map(({ metadata }) => metadata.name)).toEqual([]), { within });
 
 interface Event extends KubeObject {
   readonly involvedObject: { readonly name: string };
@@ -112,7 +112,8 @@ describe('pods get nodes', () => {
     const message =
       '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) cannot run containers: Docker does not answer. preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.';
     await eventually(async () => expect(conditionOf(await pod('p'), 'PodScheduled')?.message).toBe(message));
-    await eventually(async () => expect(await told('p')).toEqual([`Warning FailedScheduling: ${message}`]));
+    // Once; which node the scheduler hears of first, and whether before the pod, is open.
+    await eventually(async () => expect((await told('p')).filter((one) => one.endsWith(message))).toEqual([`Warning FailedScheduling: ${message}`]));
   });
 
   it('leaves pods alone that have a node, a gate, or another scheduler', async () => {
@@ -187,11 +188,13 @@ describe('nothing is bound twice', () => {
     const made = Promise.all(Array.from({ length: 300 }, (_, index) => plane.create('pods', podObject(`p${index}`))));
     await eventually(async () => expect((await pods()).filter(({ spec }) => spec.nodeName !== undefined).length).toBeGreaterThan(50), { every: 5 });
     child.kill('SIGKILL');
+    // Some that it cannot have got to.
+    await Promise.all(Array.from({ length: 20 }, (_, index) => plane.create('pods', podObject(`late${index}`))));
     await made;
     const left = (await pods()).filter(({ spec }) => spec.nodeName === undefined).length;
     await plane.run('scheduler');
     await allBound();
-    expect(await expectSoundHistory()).toBe(before + 300);
-    expect(left).toBeGreaterThan(0);
+    expect(await expectSoundHistory()).toBe(before + 320);
+    expect(left).toBeGreaterThanOrEqual(20);
   });
 });

@@ -52,19 +52,19 @@ describe('rounds of runtimes', () => {
 
   it('wait for the runtime of their task, and count from when it settled', async () => {
     for (const n of ['1', '2']) await putRunner(`runner-${n}`, 'own-mesh', `10.244.${n}.2`);
-    const task = await netReach('mesh', { agentSpec: {}, schedule: { intervalSeconds: 4, roundNumber: 2, roundTimeoutSeconds: 4 }, target: { clusterIP: true, nodePort: true, loadBalancer: true } });
+    const task = await netReach('mesh', { agentSpec: {}, schedule: { intervalSeconds: 8, roundNumber: 2, roundTimeoutSeconds: 8 }, target: { clusterIP: true, nodePort: true, loadBalancer: true } });
     await ofTask(task, { runners: pods });
     // Longer than the interval: nothing is missed meanwhile.
-    await passes(4_500);
+    await passes(8_500);
     expect(await plane.rounds(task.metadata.uid)).toEqual([]);
     const status = settled({
       runners: [...pods, { runner: 'pending', node: 'node-3', ready: false, reason: 'ImagePullBackOff' }],
       paths: { services: [{ family: 'v4', name: 'own-mesh-v4', port: 80, clusterIP: '10.96.0.9', nodePort: 30_080 }], nodes: [{ name: 'node-3', addresses: [{ family: 'v4', address: '172.18.0.3' }] }] },
     });
     await ofTask(task, status);
-    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map((round) => round.status?.closedAt !== undefined)).toEqual([true, true]), { within: 20_000 });
+    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map((round) => round.status?.closedAt !== undefined)).toEqual([true, true]), { within: 60_000 });
     const [first, second] = await plane.rounds(task.metadata.uid);
-    expect([first, second].map((round) => [round?.spec.trigger, Date.parse(round?.spec.startTime ?? '') - Date.parse(status.settledAt ?? '')])).toEqual([['schedule', 0], ['schedule', 4_000]]);
+    expect([first, second].map((round) => [round?.spec.trigger, Date.parse(round?.spec.startTime ?? '') - Date.parse(status.settledAt ?? '')])).toEqual([['schedule', 0], ['schedule', 8_000]]);
     expect(first?.spec).toMatchObject({
       runtime: 'own-mesh',
       runners: [{ runner: 'pending', node: 'node-3', notReady: 'ImagePullBackOff' }, { runner: 'runner-1', pod: 'runner-1', addresses: ['10.244.1.2'] }, { runner: 'runner-2' }],

@@ -118,14 +118,14 @@ export class SmallCluster {
 
   /** The gateway answers, and these nodes are Ready. */
   async ready(nodes: readonly string[]): Promise<void> {
-    await eventually(() => this.#writeKubeconfig(), { within: 90_000 });
+    await eventually(() => this.#writeKubeconfig(), { within: 150_000 });
     await eventually(
       async () => {
         const text = await this.must(['get', 'nodes', '-o', `jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status},{.status.conditions[?(@.type=="NetworkUnavailable")].status} {end}`]);
         const missing = nodes.filter((node) => !text.split(' ').includes(`${node}=True,False`));
         if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} of ${text}`);
       },
-      { within: 60_000 },
+      { within: 120_000 },
     );
   }
 

@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import { defaultRuntime, type AnyTask, type KubeObject, type ProbeErrorCode, type ReportBody, type Runtime, type RuntimeStatus, type TaskStatus } from '@roundsman/api';
 import { eventually } from '@roundsman/testkit';
 import { SmallCluster, type ClusterOptions } from '../cluster/small-cluster.ts';
@@ -10,8 +11,15 @@ export const resources = {
 } as const;
 export type Kind = keyof typeof resources;
 
-/** Whether the machine let the runners measure: on one that is too busy they say so, and what was not sent fails a round. */
-export const isTrusted = ({ suspect, totals }: ReportBody): boolean => suspect.length === 0 && totals.unsent === 0;
+/**
+ * Success: of every request to every target. On a machine that is too busy runners say so, and what was not sent or not answered in time fails a round; no target is dead then
+ * either.
+ */
+export function expectSuccess(name: string, { perTarget = [], state, suspect, totals }: ReportBody): void {
+  expect([name, perTarget.length > 0, perTarget.filter(({ succeeded }) => succeeded === 0)]).toEqual([name, true, []]);
+  const isTrusted = suspect.length === 0 && totals.unsent === 0;
+  if (isTrusted) expect([name, state, totals.failed]).toEqual([name, 'succeed', 0]);
+}
 
 /** Requests of all rounds, as reported. */
 export const sentIn = (reports: readonly ReportBody[]): number => reports.reduce((sum, { totals }) => sum + totals.sent, 0);

@@ -111,7 +111,7 @@ whenDocker(describe)('streams of containers on Docker', () => {
     });
 
     it('has a terminal of the size that was told', async () => {
-      const session = await exec('until stty size | grep -q 132; do sleep 0.1; done; stty size', { tty: true });
+      const session = await exec('until stty size 2>/dev/null | grep -q 132; do sleep 0.1; done; stty size', { tty: true });
       await session.resize(132, 43);
       expect(session.stderr).toBeUndefined();
       expect(await all(session)).toEqual({ stdout: '43 132\r\n', stderr: '', exitCode: 0 });
