@@ -91,8 +91,12 @@ export class Beats {
       const last = `no heartbeat since ${new Date(heard.at).toISOString()} (${seconds(quiet)} before the close)`;
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
-    if (heard.running.has(key)) return missing(cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline');
-    if (heard.replaced !== undefined && heard.replaced.at > Date.now() - openMs) return ended(restarted(heard.replaced.at, ran, heard.pod));
+    const again = heard.replaced !== undefined && heard.replaced.at > Date.now() - openMs ? heard.replaced.at : undefined;
+    if (heard.running.has(key)) {
+      const busy = cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline';
+      return again === undefined ? missing(busy) : ended(`${busy}: ${restarted(again, false, heard.pod)}`);
+    }
+    if (again !== undefined) return ended(restarted(again, ran !== undefined, heard.pod));
     if (ran !== undefined) return missing(`it ran the round until ${new Date(ran).toISOString()}, but its result did not arrive: lost, or still on its way`);
     if (cause === 'canceled') return { state: 'canceled', reason: 'canceled before it began' };
     if (!heard.ready) return missing(`it never picked up the work; ${end} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);
@@ -107,10 +111,10 @@ export class Beats {
 }
 
 /** What ended it is known to whoever keeps it. */
-function restarted(at: number, ran: number | undefined, pod: string | undefined): string {
+function restarted(at: number, lost: boolean, pod: string | undefined): string {
   const [namespace, name] = pod?.split('/') ?? [];
   const why = name === undefined ? 'its agent logs why' : `kubectl describe pod -n ${namespace} ${name} tells why`;
-  return `it was restarted during the round: its process was ended, and the next one was first heard at ${new Date(at).toISOString()} (${why})${ran === undefined ? '' : '; what it had measured is lost'}`;
+  return `it was restarted during the round: its process was ended, and the next one was first heard at ${new Date(at).toISOString()} (${why})${lost ? '; what it had measured is lost' : ''}`;
 }
 
 function seconds(ms: number): string {

@@ -287,7 +287,7 @@ describe('the reporter', () => {
     // Right after its start it waits longer, for what a predecessor may have left in the stream.
     const task = newTask();
     const deadlineMs = 12_000;
-    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced', 'oom'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced', 'oom', 'again'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
     const round = await makeRound(task, { deadlineMs, runners });
     const running = [{ taskUid: task.uid, round: 1 }];
     await send(resultOf(round, 'runner-1'));
@@ -297,6 +297,7 @@ describe('the reporter', () => {
     beat('killed', { pod: 'shop/killed' });
     beat('replaced');
     beat('oom', { running });
+    beat('again', { running });
     const ended = { at: new Date().toISOString(), reason: 'exit code 137 (OOMKilled)' };
     await intake.putRuntime({
       apiVersion: 'roundsman.io/v1', kind: 'Runtime', metadata: { name: 'default', namespace: 'shop', uid: crypto.randomUUID(), resourceVersion: '', generation: 1, creationTimestamp: ended.at },
@@ -310,6 +311,7 @@ describe('the reporter', () => {
       beat('lost');
       beat('draining', { ready: false, reason: 'shutting down' });
       beat('killed', { instance: 'next', pod: 'shop/killed' });
+      beat('again', { instance: 'next', running });
       beat('successor', { node: 'replaced' });
     }, 500);
     try {
@@ -329,11 +331,12 @@ describe('the reporter', () => {
         killed: expect.stringMatching(/^it was restarted during the round: its process was ended, .* \(kubectl describe pod -n shop killed tells why\)$/),
         replaced: expect.stringMatching(/^it was replaced by successor, and not heard since 20/),
         draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
+        again: expect.stringMatching(/^it was still running at the deadline: it was restarted during the round: its process was ended, and the next one was first heard at \S+ \(its agent logs why\)$/),
         oom: expect.stringMatching(new RegExp(String.raw`^no heartbeat since .*; it was running the round then; its container ended at ${ended.at} with exit code 137 \(OOMKilled\)$`)),
       });
-      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(11);
+      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(12);
       expect(status.verdict).toBe('incomplete');
-      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended' || code === 'runner-restarted').map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner killed', 'runner-ended runner oom', 'runner-ended runner replaced', 'runner-restarted runner runner-1']);
+      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended' || code === 'runner-restarted').map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner again', 'runner-ended runner killed', 'runner-ended runner oom', 'runner-ended runner replaced', 'runner-restarted runner runner-1']);
     } finally {
       clearInterval(beating);
     }
