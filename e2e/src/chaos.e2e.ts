@@ -6,12 +6,12 @@ import { breaches, type Accepted } from './chaos-invariants.ts';
 import { ProductProcesses } from './product-processes.ts';
 
 /**
- * Nothing accepted is lost: services, NATS and Postgres are killed at seeded random instants while tasks run.
+ * Nothing accepted is lost: services, NATS and Postgres are killed at seeded instants while tasks run; the same ones each time, unless asked for others.
  *   ROUNDSMAN_CHAOS_CYCLES  how often each of them is killed (default 1; more for a longer run)
- *   ROUNDSMAN_CHAOS_SEED    the instants and the order (printed; give it again to repeat a run)
+ *   ROUNDSMAN_CHAOS_SEED    the instants and the order (default 1; printed)
  */
 const cycles = Number(process.env['ROUNDSMAN_CHAOS_CYCLES'] ?? 1);
-const seed = Number(process.env['ROUNDSMAN_CHAOS_SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env['ROUNDSMAN_CHAOS_SEED'] ?? 1);
 
 /** mulberry32: small, and the same numbers for the same seed. */
 function randomFrom(start: number): () => number {
@@ -44,7 +44,7 @@ describe('nothing accepted is lost', () => {
     pool = new Pool({ connectionString: product.databaseUrl, max: 2 });
     // Postgres is killed under it; the next query connects again.
     pool.on('error', () => {});
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
     await pool?.end();
@@ -69,7 +69,7 @@ describe('nothing accepted is lost', () => {
         const stored = answer.status === 201 ? answer : await product.request('GET', `${path}/${name}`);
         return (stored.json['metadata'] as { uid: string } | undefined)?.uid ?? false;
       },
-      { within: 60_000, every: 200 },
+      { within: 180_000, every: 200 },
     );
     accepted.push({ resource, name, uid, rounds, perTarget: qps * seconds });
   }
@@ -111,7 +111,7 @@ describe('nothing accepted is lost', () => {
           expect({ name, finish: (task.json['status'] as { finish?: boolean } | undefined)?.finish }).toEqual({ name, finish: true });
         }
       },
-      { within: 120_000, every: 500 },
+      { within: 300_000, every: 500 },
     ).catch((error: unknown) => {
       throw new Error(`${(error as Error).message}\n${product.logs()}`);
     });
@@ -129,5 +129,5 @@ describe('nothing accepted is lost', () => {
     const total = states.rows.reduce((sum, { n }) => sum + n, 0);
     const run = states.rows.filter(({ state }) => state === 'ok' || state === 'failed').reduce((sum, { n }) => sum + n, 0);
     expect(run / total).toBeGreaterThan(0.3);
-  }, 600_000 * Math.max(1, cycles / 2));
+  }, 900_000 * Math.max(1, cycles / 2));
 });

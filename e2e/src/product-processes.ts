@@ -87,7 +87,7 @@ export class ProductProcesses {
         const missing = this.runners.filter((runner) => !ready.includes(runner));
         if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} (gateway answers ${list.status})`);
       },
-      { within: 60_000 },
+      { within: 180_000 },
     );
   }
 
