@@ -11,6 +11,8 @@ export class FakeAgent {
   readonly sizes: { Width: number; Height: number }[] = [];
   /** How each stream ended here. */
   readonly endings: unknown[] = [];
+  /** Streams that have not ended yet. */
+  open = 0;
   /** Output by `pod/container`. */
   readonly logs = new Map<string, AsyncIterable<string> | Iterable<string>>();
   readonly refusals = new Map<string, ServiceError>();
@@ -56,7 +58,11 @@ export class FakeAgent {
     const refusal = this.refusals.get(request.pod);
     if (refusal) return Promise.reject(refusal);
     return Promise.resolve(async (pipe) => {
-      void pipe.closed.then((ending) => this.endings.push(ending));
+      this.open += 1;
+      void pipe.closed.then((ending) => {
+        this.open -= 1;
+        this.endings.push(ending);
+      });
       const { purpose } = request;
       if (purpose.kind === 'logs') {
         for await (const line of this.logs.get(`${request.pod}/${purpose.container}`) ?? []) await pipe.write(1, Buffer.from(line));

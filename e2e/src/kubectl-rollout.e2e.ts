@@ -55,7 +55,9 @@ describe('kubectl rollout', () => {
     expect(await must('rollout', 'undo', 'deploy/web')).toBe('deployment.apps/web rolled back\n');
     await rolledOut();
     await imagesAre('web:1 web:1 web:1');
-    expect(await must('rollout', 'history', 'deploy/web')).toMatch(/2 +the second\n3 +the first/);
+    await eventually(async () => expect(await must('rollout', 'history', 'deploy/web')).toMatch(/2 +the second\n3 +the first/));
+    // Events are told by the way.
+    await eventually(async () => expect(await must('get', 'events', '-o', 'name', '--field-selector=involvedObject.name=web,reason=ScalingReplicaSet')).not.toBe(''));
     const described = await must('describe', 'deploy/web');
     expect(described).toMatch(/Progressing +True +NewReplicaSetAvailable/);
     expect(described).toMatch(/NewReplicaSet: +web-[a-z0-9]+ \(3\/3 replicas created\)/);
@@ -85,13 +87,15 @@ describe('kubectl rollout', () => {
   it('says when it is stuck, and comes back from it', async () => {
     for (const agent of agents) agent.badImage = 'web:bad';
     await create(2);
-    await must('patch', 'deploy/web', '-p', '{"spec":{"progressDeadlineSeconds":2}}');
     await rolledOut();
+    const deadline = (seconds: number): Promise<string> => must('patch', 'deploy/web', '-p', `{"spec":{"progressDeadlineSeconds":${seconds}}}`);
+    await deadline(2);
     await must('set', 'image', 'deploy/web', 'web=web:bad');
     const stuck = await cluster.kubectl(['rollout', 'status', 'deploy/web', '--timeout=90s']);
     expect(stuck.code).toBe(1);
     expect(stuck.stderr).toContain('error: deployment "web" exceeded its progress deadline');
-    expect(await must('get', 'deploy', 'web', '--no-headers')).toMatch(/^web +2\/2 +1 +2 /);
+    await eventually(async () => expect(await must('get', 'deploy', 'web', '--no-headers')).toMatch(/^web +2\/2 +1 +2 /));
+    await deadline(600);
     await must('rollout', 'undo', 'deploy/web');
     await rolledOut();
   });
@@ -129,10 +133,12 @@ describe('kubectl drain', () => {
     expect(await must('get', 'pods', '--field-selector=spec.nodeName=node-1', '-o', 'name')).toBe('');
     await rolledOut();
     await eventually(async () => expect(await must('get', 'pdb', 'web', '--no-headers')).toMatch(/^web +N\/A +1 +1 /));
-    const described = await must('describe', 'node', 'node-1');
-    expect(described).toMatch(/Taints: +node.kubernetes.io\/unschedulable:NoSchedule/);
-    expect(described).toMatch(/HolderIdentity: +node-1/);
-    expect(described).toMatch(/RenewTime: +\w{3}, /);
+    await eventually(async () => {
+      const described = await must('describe', 'node', 'node-1');
+      expect(described).toMatch(/Taints: +node.kubernetes.io\/unschedulable:NoSchedule/);
+      expect(described).toMatch(/HolderIdentity: +node-1/);
+      expect(described).toMatch(/RenewTime: +\w{3}, /);
+    });
     await must('uncordon', 'node-1');
     await eventually(async () => expect(await must('get', 'node', 'node-1', '-o', 'jsonpath={.spec.taints}')).toBe(''));
   });

@@ -39,6 +39,12 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
+/** How many streams have ended at the agent, once all have that were begun. */
+const endings = async (): Promise<number> => {
+  await eventually(() => expect(agent.open).toBe(0));
+  return agent.endings.length;
+};
+
 /** Over WebSocket as kubectl does by itself, and over SPDY as older clients do. */
 const ways = [
   { way: 'WebSocket', env: {} },
@@ -48,11 +54,12 @@ const ways = [
 describe('logs', () => {
   it('prints what there is, with the options passed on', async () => {
     agent.logs.set('web/main', ['one\n', 'two\n']);
+    const before = Date.now();
     expect(await cluster.must(['logs', 'web', '--tail=5', '--since=10s', '--timestamps', '--previous', '--limit-bytes=100'])).toBe('one\ntwo\n');
     expect(agent.asked.at(-1)).toMatchObject({ pod: 'web', purpose: { kind: 'logs', container: 'main', follow: false, previous: true, timestamps: true, tailLines: 5, limitBytes: 100 } });
     const { sinceMs } = agent.asked.at(-1)!.purpose as { sinceMs: number };
-    expect(Date.now() - sinceMs).toBeGreaterThanOrEqual(10_000);
-    expect(Date.now() - sinceMs).toBeLessThan(20_000);
+    expect(sinceMs).toBeGreaterThanOrEqual(before - 10_000);
+    expect(sinceMs).toBeLessThanOrEqual(Date.now() - 10_000);
     agent.logs.set('two/b', ['of b\n']);
     expect(await cluster.must(['logs', 'two', '-c', 'b', '--since-time=2026-01-01T00:00:00Z'])).toBe('of b\n');
     expect(agent.asked.at(-1)).toMatchObject({ purpose: { sinceMs: Date.parse('2026-01-01T00:00:00Z') } });
@@ -67,7 +74,7 @@ describe('logs', () => {
     agent.logs.set('web/main', (async function* () {
       for (;;) yield await new Promise<string>((resolve) => (more = resolve));
     })());
-    const ended = agent.endings.length;
+    const ended = await endings();
     const child = spawn(kubectlPath(), ['logs', '-f', 'web'], { env: cluster.kubectlEnv() });
     const seen = collected(child);
     await eventually(() => expect(agent.asked.at(-1)).toMatchObject({ purpose: { follow: true } }));
@@ -157,7 +164,7 @@ describe.each(ways)('exec over $way', ({ env }) => {
   });
 
   it('gives a terminal its size, and its program the end when kubectl goes', async () => {
-    const ended = agent.endings.length;
+    const ended = await endings();
     // script(1) gives kubectl a terminal.
     const child = spawn('script', ['-qec', `stty cols 101 rows 31; exec ${kubectlPath()} exec -it web -- sh -c 'echo ready; cat'`, '/dev/null'], { env: cluster.kubectlEnv(env) });
     const seen = collected(child);
@@ -199,7 +206,7 @@ it('a stream asked for without an upgrade, without a token or in no protocol tha
     });
   expect(await upgrade(['Sec-WebSocket-Protocol: v5.channel.k8s.io'])).toMatch(/^HTTP\/1\.1 401 [^]*"reason":"Unauthorized"/);
   expect(await upgrade([`Authorization: Bearer ${cluster.token}`, 'Sec-WebSocket-Protocol: chat'])).toMatch(/^HTTP\/1\.1 400 [^]*v5\.channel\.k8s\.io/);
-  const before = agent.endings.length;
+  const before = await endings();
   expect(await upgrade([`Authorization: Bearer ${cluster.token}`, 'Sec-WebSocket-Protocol: v4.channel.k8s.io'], 'none')).toMatch(/^HTTP\/1\.1 400 /);
   await eventually(() => expect(agent.endings.length).toBe(before + 1));
 });
@@ -216,10 +223,7 @@ describe.each(ways)('port-forward over $way', ({ env }) => {
       for await (const chunk of socket) hash.update(chunk as Buffer);
       expect(hash.digest('hex')).toBe(createHash('sha256').update(sent).digest('hex'));
     };
-    const began = performance.now();
     await Promise.all([once8(), once8(), once8()]);
-    const seconds = (performance.now() - began) / 1000;
-    expect(seconds).toBeLessThan(60);
     for (let count = 0; count < 20; count += 1) expect(await ask(port, `hello ${count}`)).toBe(`hello ${count}`);
     await stop();
     echo.close();
@@ -263,13 +267,17 @@ describe.each(ways)('port-forward over $way', ({ env }) => {
   });
 
   it('says which port nothing listens on', async () => {
-    const gone = await listening(() => undefined);
-    const dead = portOf(gone);
-    gone.close();
+    // The near end of a connection: nobody listens there, and as long as it is open nobody can.
+    const far = await listening(() => undefined);
+    const near = connect(portOf(far), '127.0.0.1');
+    await once(near, 'connect');
+    const dead = near.localPort as number;
     const { port, seen, stop } = await forward('web', dead, env);
     expect(await ask(port, 'anyone?').catch(() => '')).toBe('');
     await eventually(() => expect(seen()).toMatch(/error forwarding port \d+ to pod web, uid [0-9a-f-]+: .*connect ECONNREFUSED/));
     await stop();
+    near.destroy();
+    far.close();
   });
 });
 
