@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { ServiceError, Unreachable } from '@roundsman/bus';
 import { ApiError } from '@roundsman/api';
 import { assert, jsonValue, property, string } from 'fast-check';
@@ -17,6 +17,13 @@ import { resourcePath, segments } from './path.ts';
 import { listOptions, Query, watchOptions, writeOptions } from './query.ts';
 import { refusalOf } from './status.ts';
 import { asksForStream } from './upgrade.ts';
+
+const folders: string[] = [];
+function temporaryFolder(prefix: string): string {
+  folders.push(mkdtempSync(join(tmpdir(), prefix)));
+  return folders.at(-1)!;
+}
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
 const parse = (text: string, type?: string): unknown => parseBody(Buffer.from(text), type).value;
 const query = (text: string): Query => new Query(new URLSearchParams(text));
@@ -182,7 +189,7 @@ describe('options', () => {
 
 describe('authenticator', () => {
   const file = (text: string, mode = 0o600): string => {
-    const path = join(mkdtempSync(join(tmpdir(), 'roundsman-token-')), 'token');
+    const path = join(temporaryFolder('roundsman-token-'), 'token');
     writeFileSync(path, text);
     chmodSync(path, mode);
     return path;
@@ -225,7 +232,7 @@ describe('plain HTTP', () => {
 
 describe('serverCertificate', () => {
   it('makes one once, and another when it must name more; the authority stays', async () => {
-    const tlsFolder = join(mkdtempSync(join(tmpdir(), 'roundsman-tls-')), 'tls');
+    const tlsFolder = join(temporaryFolder('roundsman-tls-'), 'tls');
     const first = await serverCertificate({ tlsFolder }, ['localhost', '127.0.0.1']);
     expect(first?.ca).toContain('BEGIN CERTIFICATE');
     expect(await serverCertificate({ tlsFolder }, ['127.0.0.1'])).toEqual({ cert: first?.cert, key: first?.key, ca: first?.ca });
