@@ -154,11 +154,10 @@ describe('live', () => {
     const other = await make('NetReach', 'live-two', {});
     const one = await follow(path('live.one'));
     const all = await follow('/apis/roundsman.io/v1/live');
-    const before = all.events.length;
     for (const progress of [0.1, 0.2, 0.3]) sample(task, progress);
     sample(other, 0.5);
     await eventually(() => expect(one.events.map(({ data }) => data['progress'])).toEqual([0.1, 0.2, 0.3]));
-    await eventually(() => expect(all.events.slice(before).map(({ data }) => data['task'])).toEqual(['live.one', 'live.one', 'live.one', 'live-two']));
+    await eventually(() => expect(all.events.map(({ data }) => data['task']).filter((name) => name === 'live.one' || name === 'live-two')).toEqual(['live.one', 'live.one', 'live.one', 'live-two']));
     await closed(task, 1);
     await eventually(() => expect(one.events.at(-1)).toMatchObject({ event: 'report', data: { task: 'live.one', round: 1 } }));
     const resumed = await follow(path('live.one'), one.events[1]?.id);

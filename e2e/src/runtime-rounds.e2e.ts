@@ -12,7 +12,7 @@ const user = 'system:roundsman:controllers';
 describe('rounds of runtimes', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
-    plane = await ControlPlane.start(['runner-1', 'runner-2'], { ROUNDSMAN_SCHEDULER_REPUBLISH_MS: '1000', ROUNDSMAN_SCHEDULER_HEARTBEAT_WAIT_MS: '60000' }, { controllers: false });
+    plane = await ControlPlane.start(['runner-1', 'runner-2'], { ROUNDSMAN_SCHEDULER_REPUBLISH_MS: '1000', ROUNDSMAN_SCHEDULER_HEARTBEAT_WAIT_MS: '60000', ROUNDSMAN_SCHEDULER_LATE_MS: '20000' }, { controllers: false });
     await putRuntime('default', 'roundsman-system', {}, {});
   });
   afterAll(async () => {
@@ -87,7 +87,7 @@ describe('rounds of runtimes', () => {
     await plane.nats.wipe();
     await plane.run('scheduler');
     await second?.start();
-    await eventually(() => plane.ran(task.metadata.uid).length === 2, { within: 15_000 });
+    await eventually(() => plane.ran(task.metadata.uid).length === 2, { within: 60_000 });
     const targets = ['endpoint/v4/node-1 http://10.244.1.2:8080/', 'endpoint/v4/node-2 http://10.244.2.2:8080/'];
     expect(orders(task)).toEqual([[first?.name, targets], [second?.name, targets]]);
     await plane.remove(netReaches, 'kept');
@@ -110,8 +110,8 @@ describe('rounds of runtimes', () => {
     await eventually(() => plane.ran(task.metadata.uid).length >= 2);
     await plane.remove(netReaches, 'leaving');
     // Its end is a minute away: nothing but the deletion stops it.
-    await eventually(() => expect(plane.ran(task.metadata.uid).map(({ canceled }) => canceled)).toEqual([true, true]), { within: 20_000 });
-    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map(({ status }) => status?.state)).toEqual(['canceled']), { within: 20_000 });
+    await eventually(() => expect(plane.ran(task.metadata.uid).map(({ canceled }) => canceled)).toEqual([true, true]), { within: 60_000 });
+    await eventually(async () => expect((await plane.rounds(task.metadata.uid)).map(({ status }) => status?.state)).toEqual(['canceled']), { within: 60_000 });
     await plane.edit(netReaches, 'leaving', ({ metadata }) => (metadata.annotations = { [taskAnnotations.runNow]: 'now' }));
     // What is asked for now would begin at once.
     await passes(2_500);
