@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dockerUnavailable, startDocker, testImages, type TestDocker } from '@roundsman/testkit';
-import { bounded, containerPids, cpuTicks, median, pssMib, type Figure } from './processes.ts';
+import { bounded, compared, containerPids, cpuTicks, median, pssMib, type Figure } from './processes.ts';
 
 const command = join(import.meta.dirname, '../../../scripts/roundsman.mjs');
 const starts = 3;
@@ -14,7 +14,7 @@ const idleSeconds = 30;
 
 /**
  * `roundsman up --detach` on a prepared machine until it returns, and what three idle virtual nodes cost, all processes together: with runners
- * that are processes, and with Docker, where they are pods.
+ * that are processes, and with Docker, where they are pods and so are told apart.
  */
 export async function run(): Promise<Figure[]> {
   const reason = await dockerUnavailable();
@@ -42,15 +42,20 @@ async function measured(how: string, docker: TestDocker | undefined, idlePercent
     }
     const { pid } = JSON.parse(roundsman('status', '--json')) as { pid: number };
     await sleep(settleMs);
-    // The daemon itself is the machine's, not ours.
-    const all = [pid, ...(docker === undefined ? [] : await containerPids(docker))];
-    const before = cpuTicks(...all);
+    // The daemon itself is the machine's, not ours; what runs in pods is told by itself, and is not part of what has a bound.
+    const pods = docker === undefined ? [] : await containerPids(docker);
+    const [ownBefore, podsBefore] = [cpuTicks(pid), cpuTicks(...pods)];
     await sleep(idleSeconds * 1000);
-    const percent = (cpuTicks(...all) - before) / idleSeconds; // 100 ticks a second: ticks per second are percent of a core
+    // 100 ticks a second: ticks per second are percent of a core.
+    const [ownPercent, podsPercent] = [(cpuTicks(pid) - ownBefore) / idleSeconds, (cpuTicks(...pods) - podsBefore) / idleSeconds];
+    const [ownMib, podsMib] = [pssMib(pid), pssMib(...pods)];
+    const all = `${how}, all processes${docker === undefined ? '' : ' but those in pods'}`;
+    const told = (what: string, unit: string, inPods: number, own: number): Figure => compared(`${what}${how}, three runners in pods`, unit, inPods, 'all other processes', own, 'none', () => true);
     return [
       bounded(`roundsman up --detach${how}, 3 nodes, until it returns`, 's', median(seconds), 5),
-      bounded(`idle memory${how}, all processes (PSS)`, 'MiB', pssMib(...all), 400),
-      bounded(`idle processor time${how}, all processes`, '% of a core', percent, idlePercentBound),
+      bounded(`idle memory${all} (PSS)`, 'MiB', ownMib, 400),
+      bounded(`idle processor time${all}`, '% of a core', ownPercent, idlePercentBound),
+      ...(docker === undefined ? [] : [told('idle memory (PSS)', 'MiB', podsMib, ownMib), told('idle processor time', '% of a core', podsPercent, ownPercent)]),
     ];
   } finally {
     roundsman('down', '--purge');
