@@ -4,21 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { eventually, freePort } from '@roundsman/testkit';
+import { bounded, compared, eventually, freePort, median, printFigures, type Figure } from '@roundsman/testkit';
 import { ingressEntry } from '../src/index.ts';
 import { ingress, resources, rule, service, slice } from '../src/testing/objects.ts';
 import { ask, node, ToldNetwork } from '../src/testing/rig.ts';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
 
 const seconds = 3;
 const rows = 3;
@@ -43,8 +32,6 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
-const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 /** Through the proxy and direct, in turns, to one server that is a process of its own. */
 export async function run(): Promise<Figure[]> {
@@ -83,9 +70,9 @@ export async function run(): Promise<Figure[]> {
     const perCpu = median(through.map((one) => one.perCpu));
     const added = median(calm.map((one) => one.through - one.straight));
     return [
-      { name: 'requests through the ingress proxy, 64 connections', unit: 'requests/s', ours: Math.round(ours), peer: Math.round(peer), peerName: 'direct', ratio: round(ours / peer), goal: 'ratio >= 0.1', met: ours / peer >= 0.1 },
-      { name: 'requests per second of the proxy’s processor time', unit: 'requests/s', ours: Math.round(perCpu), peer: 4_000, peerName: 'bound', ratio: round(perCpu / 4_000), goal: '>= 4,000', met: perCpu >= 4_000 },
-      { name: 'what the proxy adds to a request, median, one at a time', unit: 'ms', ours: round(added), peer: 1, peerName: 'bound', ratio: round(added), goal: '<= 1 ms', met: added <= 1 },
+      compared('requests through the ingress proxy, 64 connections', 'requests/s', ours, 'direct', peer, 'ratio >= 0.1', (own, direct) => own / direct >= 0.1),
+      bounded('requests per second of the proxy’s processor time', 'requests/s', perCpu, '>=', 4_000),
+      bounded('what the proxy adds to a request, median, one at a time', 'ms', added, '<=', 1),
     ];
   } finally {
     for (const child of children) child.kill('SIGKILL');
@@ -94,4 +81,4 @@ export async function run(): Promise<Figure[]> {
   }
 }
 
-if (import.meta.main) for (const one of await run()) console.log(JSON.stringify(one));
+if (import.meta.main) await printFigures(run());

@@ -3,19 +3,8 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { messages, type Bus, type Write } from '@roundsman/bus';
 import { migrateStore } from '@roundsman/store';
-import { startNats, startPostgres } from '@roundsman/testkit';
+import { bounded, compared, printFigures, startNats, startPostgres, type Figure } from '@roundsman/testkit';
 import { Pool } from 'pg';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
 
 const inFlight = 64;
 const watches = 100;
@@ -137,11 +126,11 @@ export async function run(): Promise<Figure[]> {
     const { good, behindMs } = JSON.parse(await watcher.ask(String(head))) as { good: number; behindMs: number };
     const peer = await onePerTransaction(await postgres.createDatabase());
     return [
-      figure('durable object writes, 64 in flight, 100 watches', 'writes/s', alone.perSecond, 'one transaction per write, gapless, 64 sessions', peer, 'ours >= 6000', alone.perSecond >= 6000),
-      figure('p99 of a write, 64 in flight', 'ms', alone.p99Ms, 'bound', 50, 'ours <= 50', alone.p99Ms <= 50),
-      figure('CPU of intake for one write', 'us', cpuUs, 'bound', 160, 'ours <= 160', cpuUs <= 160),
-      figure('watches that saw every change once and in order', 'watches', good, 'watches open', watches, 'all', good === watches),
-      figure('last watch behind the last write', 'ms', behindMs, 'bound', 1000, 'ours <= 1000', behindMs <= 1000),
+      compared('durable object writes, 64 in flight, 100 watches', 'writes/s', alone.perSecond, 'one transaction per write, gapless, 64 sessions', peer, 'ours >= 6000', (own) => own >= 6000),
+      bounded('p99 of a write, 64 in flight', 'ms', alone.p99Ms, '<=', 50),
+      bounded('CPU of intake for one write', 'us', cpuUs, '<=', 160),
+      compared('watches that saw every change once and in order', 'watches', good, 'watches open', watches, 'all', (own, open) => own === open),
+      bounded('last watch behind the last write', 'ms', behindMs, '<=', 1_000),
     ];
   } finally {
     watcher?.stop();
@@ -151,9 +140,4 @@ export async function run(): Promise<Figure[]> {
   }
 }
 
-const round = (value: number): number => Math.round(value * 100) / 100;
-const figure = (name: string, unit: string, ours: number, peerName: string, peer: number, goal: string, met: boolean): Figure => ({
-  name, unit, ours: round(ours), peer: round(peer), peerName, ratio: round(ours / peer), goal, met,
-});
-
-if (import.meta.main) for (const one of await run()) console.log(JSON.stringify(one));
+if (import.meta.main) await printFigures(run());

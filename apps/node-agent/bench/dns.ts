@@ -3,17 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
+import { bounded, median, printFigures, type Figure } from '@roundsman/testkit';
 
 const seconds = 3;
 const rounds = 3;
@@ -46,12 +36,11 @@ export async function run(): Promise<Figure[]> {
       // The first warms up.
       if (round > 0) rates.push(completed / (cpuSeconds(server.pid!) - before));
     }
-    const ours = rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)]!;
-    return [{ name: 'DNS of a node, 500 Services', unit: 'answers/s of one core', ours: Math.round(ours), peer: least, peerName: 'bound', ratio: Math.round((ours / least) * 100) / 100, goal: `>= ${least}`, met: ours >= least }];
+    return [bounded('DNS of a node, 500 Services', 'answers/s of one core', median(rates), '>=', least)];
   } finally {
     server.stdin.end();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));
+if (import.meta.main) await printFigures(run());

@@ -6,28 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NetworkState } from '@roundsman/network';
+import { bounded, median, printFigures, type Figure } from '@roundsman/testkit';
 import { ServiceProxy } from '../src/services/service-proxy.ts';
 import { emptyState, endpoint, service, slice, slicesResource } from '../src/services/testing/objects.ts';
 import { PacketLab } from '../src/services/testing/packet-lab.ts';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
 
 const seconds = 1;
 const rows = 9;
 const services = 500;
 const endpoints = 5;
 const quiet = { info: () => undefined, warn: () => undefined } as never;
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 class Bench {
   readonly lab: PacketLab;
@@ -79,11 +67,10 @@ class Bench {
     });
     const [ours, peer] = [median(pairs.map(([through]) => through)), median(pairs.map(([, direct]) => direct))];
     const ratio = median(pairs.map(([through, direct]) => through / direct));
-    return { name: `requests to a ClusterIP, ${this.mode}`, unit: '/s', ours, peer, peerName: 'the pod itself', ratio, goal: `≥ ${goal}`, met: ratio >= goal };
+    return { name: `requests to a ClusterIP, ${this.mode}`, unit: '/s', ours, peer, peerName: 'the pod itself', ratio, goal: `ratio >= ${goal}`, met: ratio >= goal };
   }
 
   async programming(): Promise<Figure[]> {
-    const bound = (name: string, ms: number, most: number): Figure => ({ name, unit: 'ms', ours: ms, peer: most, peerName: 'bound', ratio: ms / most, goal: '≤ 1', met: ms <= most });
     const many = await this.after(() => {
       for (let index = 0; index < services; index++) {
         this.state.apply('ADDED', 'services', service(`s${index}`, { clusterIP: `10.96.${index >> 8}.${index & 255}`, ports: [{ port: 80, protocol: 'TCP' }] }));
@@ -93,8 +80,8 @@ class Bench {
     const changes: number[] = [];
     for (let index = 0; index < 9; index++) changes.push(await this.after(() => this.state.apply('MODIFIED', slicesResource, slice('s7', [endpoint(`10.244.9.${index + 1}`, 'here')]))));
     return [
-      bound(`${services} Services with ${endpoints} endpoints programmed, ${this.mode}`, many, 5_000),
-      bound(`a change of endpoints effective, among ${services} Services, ${this.mode}`, median(changes), 1_000),
+      bounded(`${services} Services with ${endpoints} endpoints programmed, ${this.mode}`, 'ms', many, '<', 5_000),
+      bounded(`a change of endpoints effective, among ${services} Services, ${this.mode}`, 'ms', median(changes), '<', 1_000),
     ];
   }
 }
@@ -121,4 +108,4 @@ export async function run(): Promise<Figure[]> {
   }
 }
 
-if (import.meta.main) for (const figure of await run()) process.stdout.write(`${JSON.stringify(figure)}\n`);
+if (import.meta.main) await printFigures(run());

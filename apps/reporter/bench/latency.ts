@@ -4,19 +4,7 @@ import { createInterface } from 'node:readline';
 import { ensureStreams, messages } from '@roundsman/bus';
 import { migrateReports, reportPool } from '@roundsman/reports';
 import { migrateStore } from '@roundsman/store';
-import { roundResult, startNats, startPostgres, targetResult } from '@roundsman/testkit';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-  details?: Record<string, number>;
-}
+import { printFigures, roundResult, startNats, startPostgres, targetResult, type Figure } from '@roundsman/testkit';
 
 const rowsPerSecond = 20_000;
 const targets = 100;
@@ -103,4 +91,4 @@ export async function run(): Promise<Figure[]> {
   }
 }
 
-if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));
+if (import.meta.main) await printFigures(run());

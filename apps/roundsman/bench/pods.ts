@@ -3,10 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dockerUnavailable, startDocker, testImages, type TestDocker } from '@roundsman/testkit';
+import { bounded, compared, dockerUnavailable, median, printFigures, startDocker, testImages, type Figure, type TestDocker } from '@roundsman/testkit';
 import Docker from 'dockerode';
 import { Gateway } from './gateway.ts';
-import { bounded, compared, median, type Figure } from './processes.ts';
 
 const command = join(import.meta.dirname, '../../../scripts/roundsman.mjs');
 const image = 'busybox:1.36';
@@ -51,7 +50,7 @@ export async function run(): Promise<Figure[]> {
     return [
       compared('create to Running through the API, one container, p50 of 20', 'ms', median(ours), '`docker run -d`', median(bare), '<= docker run + 200 ms', (own, peer) => own <= peer + 200),
       compared(`${many} pods of a Deployment on 3 nodes until all are Ready`, 'pods/s', podRate, 'bare dockerode calls for the same containers', bareRate, 'ratio >= 0.8', (own, peer) => own / peer >= 0.8),
-      bounded('a killed node is noticed after', 's', lostSeconds, 11),
+      bounded('a killed node is noticed after', 's', lostSeconds, '<', 11),
     ];
   } finally {
     for (const where of [member, home]) if (existsSync(join(where, 'state.json'))) roundsman(where, 'down', '--purge');
@@ -165,4 +164,4 @@ async function lostNode(cluster: Cluster, roundsman: (...args: string[]) => stri
   return (performance.now() - from) / 1000;
 }
 
-if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));
+if (import.meta.main) await printFigures(run());

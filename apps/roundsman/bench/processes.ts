@@ -1,35 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import type { TestDocker } from '@roundsman/testkit';
 
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
-
-const round = (value: number): number => Math.round(value * 100) / 100;
-
-/** A figure that must stay below a bound; a bound of 0 is for what there must not be. */
-export function bounded(name: string, unit: string, value: number, bound: number): Figure {
-  const ours = round(value);
-  return { name, unit, ours, peer: bound, peerName: 'bound', ratio: bound === 0 ? ours : round(ours / bound), goal: bound === 0 ? 'none' : `< ${bound} ${unit}`, met: bound === 0 ? ours === 0 : ours < bound };
-}
-
-/** A figure beside that of another program in the same run. */
-export function compared(name: string, unit: string, own: number, peerName: string, peer: number, goal: string, met: (own: number, peer: number) => boolean): Figure {
-  return { name, unit, ours: round(own), peer: round(peer), peerName, ratio: round(own / peer), goal, met: met(own, peer) };
-}
-
-/** Nearest rank; `of`: 0..1. NaN of nothing. */
-export const percentile = (values: readonly number[], of: number): number => values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * of) - 1)] ?? Number.NaN;
-
-export const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-
 function stat(pid: number): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { bounded, compared, median, percentile, type Figure } from './processes.ts';
+import { bounded, compared, median, percentile, printFigures, type Figure } from '@roundsman/testkit';
 import { concurrentTasks } from './runtimes/concurrent.ts';
 import { deleteRunning } from './runtimes/deletion.ts';
 import { firstRequest, stepNames, steps, type Timeline } from './runtimes/first-request.ts';
@@ -49,21 +49,21 @@ export async function run({ starts, tasks, deletions } = usual): Promise<Figure[
     const seconds = lines.map(({ request }) => request / 1000);
     const dockerSeconds = median(runs) / 1000;
     return [
-      bounded('task with a DaemonSet of its own, created until its first request, median', 's', median(seconds), 5),
-      bounded('the same, slowest', 's', Math.max(...seconds), 5),
+      bounded('task with a DaemonSet of its own, created until its first request, median', 's', median(seconds), '<', 5),
+      bounded('the same, slowest', 's', Math.max(...seconds), '<', 5),
       compared('of it: until its pods are Ready', 's', until('ready') / 1000, 'bare DaemonSet of the same image', median(bare) / 1000, '<= peer + 1 s', (own, peer) => own <= peer + 1),
-      bounded('of it: from Ready pods to the first request', 's', (until('request') - until('ready')) / 1000, 1),
+      bounded('of it: from Ready pods to the first request', 's', (until('request') - until('ready')) / 1000, '<', 1),
       compared(`bare DaemonSet of the same image, until its ${nodes} pods are Ready`, 's', median(bare) / 1000, `${nodes} \`docker run\` at once, until they answer`, dockerSeconds, '<= peer + 2 s', (own, peer) => own <= peer + 2),
       compared(`${tasks} tasks at once, each with a DaemonSet of its own: whole and succeeded`, 'tasks', many.whole, 'tasks', tasks, 'all', (own, peer) => own === peer),
-      bounded('the same: requests by which planned, reported and counted by the target differ', 'requests', many.inexact, 0),
+      bounded('the same: requests by which planned, reported and counted by the target differ', 'requests', many.inexact, '<', 0),
       compared('the same: until all have finished', 's', many.seconds, 'their load, and pods at the rate of `docker run`', load.seconds + dockerSeconds * tasks, 'ratio <= 3', (own, peer) => own <= 3 * peer),
-      bounded('meanwhile: answer to a list as kubectl asks for it, p99', 'ms', percentile(requests, 0.99), 200),
-      bounded('meanwhile: answer to `kubectl get` as kubectl tells it, p99', 'ms', percentile(answers, 0.99), 200),
+      bounded('meanwhile: answer to a list as kubectl asks for it, p99', 'ms', percentile(requests, 0.99), '<', 200),
+      bounded('meanwhile: answer to `kubectl get` as kubectl tells it, p99', 'ms', percentile(answers, 0.99), '<', 200),
       compared('meanwhile: `kubectl get` as a person waits for it, p99', 'ms', percentile(gets, 0.99), '`kubectl version --client`, p99', percentile(startUps, 0.99), '<= peer + 200 ms', (own, peer) => own <= peer + 200),
-      bounded('meanwhile: requests that failed', 'requests', problems.length, 0),
-      bounded(`memory at the peak, all processes, ${many.pods} pods among them (PSS)`, 'MiB', many.peakMib, idleMib + podMib * many.pods),
-      bounded('running task deleted: its target counts the last request after, slowest', 's', Math.max(...deleted.map(({ loadStops }) => loadStops)) / 1000, 2),
-      bounded('running task deleted: all that was made for it is gone after, slowest', 's', Math.max(...deleted.map(({ gone }) => gone)) / 1000, 10),
+      bounded('meanwhile: requests that failed', 'requests', problems.length, '<', 0),
+      bounded(`memory at the peak, all processes, ${many.pods} pods among them (PSS)`, 'MiB', many.peakMib, '<', idleMib + podMib * many.pods),
+      bounded('running task deleted: its target counts the last request after, slowest', 's', Math.max(...deleted.map(({ loadStops }) => loadStops)) / 1000, '<', 2),
+      bounded('running task deleted: all that was made for it is gone after, slowest', 's', Math.max(...deleted.map(({ gone }) => gone)) / 1000, '<', 10),
     ];
   } finally {
     target.stop();
@@ -74,5 +74,5 @@ export async function run({ starts, tasks, deletions } = usual): Promise<Figure[
 if (import.meta.main) {
   const { values } = parseArgs({ options: { starts: { type: 'string' }, tasks: { type: 'string' }, deletions: { type: 'string' } } });
   const given = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, Number(text)]));
-  for (const figure of await run({ ...usual, ...given })) console.log(JSON.stringify(figure));
+  await printFigures(run({ ...usual, ...given }));
 }

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dockerUnavailable, startDocker, testImages, type TestDocker } from '@roundsman/testkit';
-import { bounded, compared, containerPids, cpuTicks, median, pssMib, type Figure } from './processes.ts';
+import { bounded, compared, dockerUnavailable, median, printFigures, startDocker, testImages, type Figure, type TestDocker } from '@roundsman/testkit';
+import { containerPids, cpuTicks, pssMib } from './processes.ts';
 
 const command = join(import.meta.dirname, '../../../scripts/roundsman.mjs');
 const starts = 3;
@@ -52,9 +52,9 @@ async function measured(how: string, docker: TestDocker | undefined, idlePercent
     const all = `${how}, all processes${docker === undefined ? '' : ' but those in pods'}`;
     const told = (what: string, unit: string, inPods: number, own: number): Figure => compared(`${what}${how}, three runners in pods`, unit, inPods, 'all other processes', own, 'none', () => true);
     return [
-      bounded(`roundsman up --detach${how}, 3 nodes, until it returns`, 's', median(seconds), 5),
-      bounded(`idle memory${all} (PSS)`, 'MiB', ownMib, 400),
-      bounded(`idle processor time${all}`, '% of a core', ownPercent, idlePercentBound),
+      bounded(`roundsman up --detach${how}, 3 nodes, until it returns`, 's', median(seconds), '<', 5),
+      bounded(`idle memory${all} (PSS)`, 'MiB', ownMib, '<', 400),
+      bounded(`idle processor time${all}`, '% of a core', ownPercent, '<', idlePercentBound),
       ...(docker === undefined ? [] : [told('idle memory (PSS)', 'MiB', podsMib, ownMib), told('idle processor time', '% of a core', podsPercent, ownPercent)]),
     ];
   } finally {
@@ -63,4 +63,4 @@ async function measured(how: string, docker: TestDocker | undefined, idlePercent
   }
 }
 
-if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));
+if (import.meta.main) await printFigures(run());

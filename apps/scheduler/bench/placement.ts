@@ -1,20 +1,10 @@
+import { bounded, printFigures, type Figure } from '@roundsman/testkit';
 import type { PodInfo } from '../src/pods/cluster/pod-info.ts';
 import { ClusterState } from '../src/pods/cluster/state.ts';
 import { decide } from '../src/pods/decision/decide.ts';
 import { preempt } from '../src/pods/decision/preempt.ts';
 import { selectorCondition } from '../src/pods/rules/label-selector.ts';
 import { info, node, type PodParts } from '../src/pods/testing/objects.ts';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-}
 
 const nodes = 100;
 const pods = 5_000;
@@ -73,23 +63,20 @@ function findVictims(): number {
   return (user + system) / 1000;
 }
 
-const rounded = (value: number): number => Math.round(value * 1000) / 1000;
-const bound = (name: string, unit: string, ours: number, limit: number): Figure => ({ name, unit, ours: rounded(ours), peer: limit, peerName: 'bound', ratio: rounded(ours / limit), goal: `ours <= ${limit}`, met: ours <= limit });
-
 /** Deciding alone, without writing: 5,000 pods on 100 nodes. */
 export async function run(): Promise<Figure[]> {
   findVictims();
-  const victims = bound('finding victims on 100 full nodes of 50 pods: CPU', 'ms', findVictims(), 200);
+  const victims = bounded('finding victims on 100 full nodes of 50 pods: CPU', 'ms', findVictims(), '<=', 200);
   const placed = workloads.flatMap(([name, parts]): Figure[] => {
     place(parts);
     const tenths = place(parts);
     const mean = tenths.reduce((sum, ms) => sum + ms, 0) / pods;
     return [
-      bound(`one of 5,000 ${name} on 100 nodes: CPU of its decision`, 'ms', mean, 1),
-      bound(`the last 500 of 5,000 ${name}: CPU, to the first 500`, 'times', (tenths.at(-1) ?? 0) / (tenths[0] ?? 1), 10),
+      bounded(`one of 5,000 ${name} on 100 nodes: CPU of its decision`, 'ms', mean, '<=', 1),
+      bounded(`the last 500 of 5,000 ${name}: CPU, to the first 500`, 'times', (tenths.at(-1) ?? 0) / (tenths[0] ?? 1), '<=', 10),
     ];
   });
   return [...placed, victims];
 }
 
-if (import.meta.main) for (const figure of await run()) process.stdout.write(`${JSON.stringify(figure)}\n`);
+if (import.meta.main) await printFigures(run());

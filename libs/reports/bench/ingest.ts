@@ -1,19 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { migrateReports } from '@roundsman/reports';
-import { startPostgres } from '@roundsman/testkit';
-
-export interface Figure {
-  name: string;
-  unit: string;
-  ours: number;
-  peer: number;
-  peerName: string;
-  ratio: number;
-  goal: string;
-  met: boolean;
-  details?: Record<string, number>;
-}
+import { compared, printFigures, startPostgres, type Figure } from '@roundsman/testkit';
 
 const messages = 4_000;
 const targets = 50;
@@ -37,10 +25,9 @@ export async function run(): Promise<Figure[]> {
     }
     best.sort((a, b) => a.ours - b.ours);
     const median = best[1]!;
-    const ratio = median.ours / median.peer;
     const details = { clientCores: round(median.clientCpu), postgresCores: round(median.postgresCpu), messagesPerTransaction: batch, targetsPerMessage: targets };
     return [
-      { name: 'Result rows into Postgres, client on one core', unit: 'rows/s', ours: Math.round(median.ours), peer: Math.round(median.peer), peerName: 'psql \\copy of the same rows', ratio: round(ratio), goal: '>= 50000 rows/s', met: median.ours >= 50_000, details },
+      { ...compared('Result rows into Postgres, client on one core', 'rows/s', median.ours, 'psql \\copy of the same rows', median.peer, '>= 50000 rows/s', (own) => own >= 50_000), details },
     ];
   } finally {
     await server.stop();
@@ -80,4 +67,4 @@ function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
 
-if (import.meta.main) for (const figure of await run()) console.log(JSON.stringify(figure));
+if (import.meta.main) await printFigures(run());

@@ -1,6 +1,7 @@
 export { startDocker, type DockerOptions, type TestDocker } from './docker.ts';
 export { dockerUnavailable, unlessLacking, whenDocker } from './docker-requirements.ts';
 export { eventually } from './eventually.ts';
+export { bounded, compared, median, percentile, printFigures, type Figure } from './figure.ts';
 export { busyboxImages, testImages, type TestImage } from './images.ts';
 export { startMachines, type TestMachine, type TestMachines } from './machines.ts';
 export { startNats, type NatsOptions, type TestNats } from './nats.ts';
