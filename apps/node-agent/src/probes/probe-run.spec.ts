@@ -47,6 +47,15 @@ describe('when a container is probed', () => {
     expect(never).toMatchObject({ verdicts: [[false, 4_000]], told: 3 });
   });
 
+  it('what fails otherwise in between is no failure either, nor told: those come once in a period', async () => {
+    const [busy, odd] = [unhealthy, { result: 'unknown', message: 'odd' } as const].map((found) => probed({ 0: refused, 600: found }));
+    await jest.advanceTimersByTimeAsync(3_900);
+    for (const one of [busy, odd]) expect(one).toMatchObject({ verdicts: [], tries: [0, 250, 500, 750, 2_000], told: 2 });
+    await jest.advanceTimersByTimeAsync(2_500);
+    expect([busy!.verdicts, odd!.verdicts]).toEqual([[[false, 4_000]], []]);
+    odd!.run.stop();
+  });
+
   it('one that has answered once is asked every period, and so is one that does not listen for long', async () => {
     const [ill, gone, never] = [probed({ 0: unhealthy, 1_000: success }), probed({ 0: success, 1_000: refused }), probed({ 0: refused }, { failureThreshold: 100 })];
     await jest.advanceTimersByTimeAsync(5_000);

@@ -37,12 +37,12 @@ const listeningMs = { every: 250, longest: 10_000 };
 
 /**
  * Probes one run of a container: first after the initial delay, then every period, until stopped or decided. While nobody listens yet, which the container
- * does not notice, it is tried in between too, so that a start is not rounded up to whole periods; such a try counts only once somebody answers.
+ * does not notice, it is tried in between too, so that a start is not rounded up to whole periods; such a try counts only if it succeeds.
  */
 export class ProbeRun {
   readonly #options: ProbeRunOptions;
   #count = unprobed;
-  /** When the next try counts, whatever it finds; by performance.now(). */
+  /** When the next try is due, which counts whatever it finds; by performance.now(). */
   #due = 0;
   #timer: NodeJS.Timeout | undefined;
   #trying: AbortController | undefined;
@@ -53,7 +53,7 @@ export class ProbeRun {
   constructor(options: ProbeRunOptions) {
     this.#options = options;
     const due = options.startedAt + (options.probe.initialDelaySeconds ?? 0) * 1000;
-    this.#schedule(Math.max(0, due - Date.now()));
+    this.#schedule(Math.max(0, due - Date.now()), false);
   }
 
   get verdict(): boolean | undefined {
@@ -66,11 +66,12 @@ export class ProbeRun {
     this.#trying?.abort();
   }
 
-  #schedule(ms: number): void {
-    this.#timer = setTimeout(() => void this.#once(), ms);
+  #schedule(ms: number, between: boolean): void {
+    this.#timer = setTimeout(() => void this.#once(between), ms);
   }
 
-  async #once(): Promise<void> {
+  /** `between`: a try that is not due. */
+  async #once(between: boolean): Promise<void> {
     const { probe, onOutcome, onVerdict, endsWith } = this.#options;
     const began = performance.now();
     const trying = new AbortController();
@@ -79,8 +80,8 @@ export class ProbeRun {
     const outcome = await this.#options.try(trying.signal).catch((error: Error): Outcome => ({ result: 'unknown', message: error.message }));
     clearTimeout(timeout);
     if (this.#stopped) return;
-    if (outcome.refused === true && began < this.#due) return this.#listen();
     this.#answered ||= outcome.result !== 'unknown' && outcome.refused !== true;
+    if (between && (outcome.result === 'failure' || outcome.result === 'unknown')) return this.#next(outcome);
     const before = this.#count.verdict;
     this.#count = count(this.#count, outcome, probe);
     if (outcome.result !== 'success') onOutcome(outcome);
@@ -88,17 +89,13 @@ export class ProbeRun {
     if (verdict !== undefined && verdict !== before) onVerdict(verdict);
     this.#due = began + probe.periodSeconds * 1000;
     if (verdict !== undefined && endsWith(verdict)) this.#stopped = true;
-    else if (outcome.refused === true && !this.#answered) this.#listen();
-    else this.#schedule(this.#untilDue());
+    else this.#next(outcome);
   }
 
-  /** Tries again soon, unless it takes too long already. */
-  #listen(): void {
-    const young = Date.now() - this.#options.startedAt < listeningMs.longest;
-    this.#schedule(young ? Math.min(listeningMs.every, this.#untilDue()) : this.#untilDue());
-  }
-
-  #untilDue(): number {
-    return Math.max(0, this.#due - performance.now());
+  /** Soon again while nobody has listened yet, unless that takes too long already; else when it is due. */
+  #next({ refused }: Outcome): void {
+    const untilDue = Math.max(0, this.#due - performance.now());
+    const soon = refused === true && !this.#answered && Date.now() - this.#options.startedAt < listeningMs.longest && listeningMs.every < untilDue;
+    this.#schedule(soon ? listeningMs.every : untilDue, soon);
   }
 }
