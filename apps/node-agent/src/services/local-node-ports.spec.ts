@@ -68,6 +68,13 @@ it('one that another program has is left to it, and told once', async () => {
   expect(await ask(nodePort)).toBe('web');
 });
 
+it('a table that cannot be served is told, and the next one is served', async () => {
+  await ports.serve({ ...tableOf(), podCidrs: ['no range'] });
+  expect(problems).toEqual([{ err: expect.objectContaining({ code: 'ERR_INVALID_ADDRESS' }) }]);
+  await ports.serve(tableOf());
+  expect(await ask(nodePort)).toBe('web');
+});
+
 it('nothing listens after the end, also of what was on its way', async () => {
   const serving = ports.serve(tableOf());
   ports.stop();

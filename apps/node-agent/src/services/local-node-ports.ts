@@ -13,22 +13,24 @@ export class LocalNodePorts {
   readonly #server = new TableServer();
   #last: Promise<void> = Promise.resolve();
   #stopped = false;
-  /** Those that are another program's: told once. */
+  /** Those that cannot be had: told once. */
   #told: ReadonlySet<string> = new Set();
 
   constructor(log: Pick<Logger, 'warn'>) {
     this.#log = log;
   }
 
-  /** In effect when it resolves. A port that is another program's is tried again the next time. */
+  /** In effect when it resolves, which it does also when that did not work. A port that cannot be had is tried again the next time. */
   serve(table: ForwardingTable): Promise<void> {
-    this.#last = this.#last.then(async () => {
-      if (this.#stopped) return;
-      const untaken = await this.#server.serve({ ...table, ports: table.ports.flatMap(atLoopback) }, []);
-      if (this.#stopped) this.#server.close();
-      else this.#tell(untaken);
-    });
+    this.#last = this.#last.then(() => this.#serve(table)).catch((error: unknown) => this.#log.warn({ err: error }, 'NodePorts are not answered at localhost as they should be'));
     return this.#last;
+  }
+
+  async #serve(table: ForwardingTable): Promise<void> {
+    if (this.#stopped) return;
+    const untaken = await this.#server.serve({ ...table, ports: table.ports.flatMap(atLoopback) }, []);
+    if (this.#stopped) this.#server.close();
+    else this.#tell(untaken);
   }
 
   stop(): void {
@@ -38,7 +40,7 @@ export class LocalNodePorts {
 
   #tell(untaken: readonly Untaken[]): void {
     const keys = new Set(untaken.map(({ address, port }) => `${address} ${port}`));
-    for (const { address, port, code } of untaken) if (!this.#told.has(`${address} ${port}`)) this.#log.warn({ address, port, code }, 'a NodePort is not answered at localhost: another program has the port; by the addresses of the machine it is');
+    for (const { address, port, code } of untaken) if (!this.#told.has(`${address} ${port}`)) this.#log.warn({ address, port, code }, `a NodePort is not answered at localhost: ${code === 'EADDRINUSE' ? 'another program has the port' : code}; by the addresses of the machine it is`);
     this.#told = keys;
   }
 }
