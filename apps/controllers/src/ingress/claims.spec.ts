@@ -61,4 +61,16 @@ describe('what several Ingresses ask for', () => {
     expect(claims.changed({ type: 'DELETED', object: first, before: first })).toEqual(['default/second']);
     expect(claims.problemsOf(second, classes)).toEqual([]);
   });
+
+  it('is free again when who had it is gone, also where that was not told', () => {
+    const [first, again, second] = [ingress('first', 1, { h: ['/'] }), { ...ingress('first', 3, { h: ['/'] }), metadata: { ...ingress('first', 3, {}).metadata, uid: 'again' } }, ingress('second', 2, { h: ['/'] })];
+    const claims = new Claims();
+    claims.seen({ list: () => [first, second] });
+    expect(claims.problemsOf(second, classes)).toHaveLength(1);
+    expect(claims.changed({ type: 'DELETED', object: again, before: first })).toEqual(['default/second']);
+    expect(claims.problemsOf(second, classes)).toEqual([]);
+    claims.seen({ list: () => [first, second] });
+    claims.seen({ list: () => [second] });
+    expect(claims.problemsOf(second, classes)).toEqual([]);
+  });
 });

@@ -36,14 +36,17 @@ export class Claims {
   /** By uid. */
   readonly #known = new Map<string, readonly Claim[]>();
 
-  /** All there are. */
+  /** All there are, whatever was put before. */
   seen(ingresses: Pick<Informer<Ingress>, 'list'>): void {
+    this.#claimants.clear();
+    this.#known.clear();
     for (const ingress of ingresses.list()) this.put(ingress);
   }
 
   /** The others (`namespace/name`) that a change concerns. */
   changed({ type, object, before }: Seen<Ingress>): string[] {
-    if (type === 'DELETED') return this.remove(object);
+    // What is told of as gone may be one made anew, of which nothing was heard.
+    if (type === 'DELETED') return this.remove(before ?? object);
     const same = before?.metadata.uid === object.metadata.uid && before.metadata.generation === object.metadata.generation && classIn(before) === classIn(object);
     return same ? [] : this.put(object);
   }
