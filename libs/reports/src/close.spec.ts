@@ -266,6 +266,15 @@ describe('closing a round', () => {
     expect((await reports.latest(uid))!.status.perRunner!.map(({ reason }) => reason)).toEqual([end.words, `it ended while it had this round; ${end.words}`, undefined]);
   });
 
+  it('excuses nothing of a Service by the ends of a runner that was not ready: it is no part of it', async () => {
+    const failing = targetResult('node-1', { target: 'clusterIP/v4', layer: 'clusterIP', planned: 20, sent: 20, succeeded: 15, failed: 5, ok: false, errors: { timeout: 5 }, reason: 'success rate 0.75 (15 of 20) is below 1' });
+    const [first, ...rest] = runnersOf(['node-1', 'node-2', 'node-3']);
+    await registerRound(pool, roundObject({ runners: [{ ...first!, notReady: 'CrashLoopBackOff' }, ...rest] }));
+    for (const runner of ['runner-2', 'runner-3']) await ingest.store([roundResult(runner, [failing])]);
+    const closed = await closeRound(pool, { taskUid: uid, round: 1, cause: 'complete', silent: () => ({ state: 'missing', reason: 'it was not ready' }), ends: new Map([['runner-1', { at: new Date(), words: 'its container ended' }]]) });
+    expect(closed!.verdict.findings).toMatchObject([{ layer: 'clusterIP' }, { code: 'runner-missing', subject: 'runner runner-1' }]);
+  });
+
   it('closes missed rounds as missed, canceled ones as canceled unless all was done', async () => {
     await registerRound(pool, roundObject({ round: 1, trigger: 'missed' }));
     expect(await close('missed', 1)).toMatchObject({ state: 'missed', verdict: { state: 'incomplete', summary: expect.stringContaining('missed') } });

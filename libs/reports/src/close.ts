@@ -82,7 +82,7 @@ export async function closeRound(pool: pg.Pool, request: CloseRequest): Promise<
   }
 }
 
-async function closing(client: pg.PoolClient, { taskUid, round, cause, silent, ends }: CloseRequest): Promise<ClosedRound | undefined> {
+async function closing(client: pg.PoolClient, { taskUid, round, cause, silent, ends: known = new Map() }: CloseRequest): Promise<ClosedRound | undefined> {
   const { rows } = await client.query<RoundHead>(
     `select kind, namespace, task, round_start as start, registered, not_tested as "notTested" from report.rounds where task_uid = $1 and round = $2 and closed_at is null for update`,
     [taskUid, round],
@@ -94,7 +94,10 @@ async function closing(client: pg.PoolClient, { taskUid, round, cause, silent, e
   const waiting = await silentRunners(client, taskUid, round);
   // Who was not ready was given no work: nothing is to be waited for.
   if (cause === 'complete' && waiting.some(({ notReady }) => notReady === undefined)) return undefined;
-  if (ends !== undefined) await recordEnds(client, taskUid, round, ends);
+  // Nor does its end explain anything: it was no target, and behind no Service.
+  const absent = new Set(waiting.filter(({ notReady }) => notReady !== undefined).map(({ runner }) => runner));
+  const ends: RunnerEnds = new Map([...known].filter(([runner]) => !absent.has(runner)));
+  await recordEnds(client, taskUid, round, ends);
   await recordSilent(client, taskUid, round, waiting.map((runner) => ({ runner: runner.runner, ...silent(runner) })));
   await runnerTotals(client, taskUid, round, head.start);
 

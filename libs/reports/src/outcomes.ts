@@ -32,7 +32,7 @@ const noDistribution = distributionOf({ n: 0, sum: 0, min: 0, max: 0, b: null, c
  * What the verdict and the comparison are given: every runner with what it measured, and one raw failure of each kind per
  * target. Start and end are the round's start, send lag is without histogram, phases are empty: nobody looks at them here.
  */
-export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round: number, start: Date, runners: readonly RunnerRow[], targets: number, ends: RunnerEnds = new Map()): Promise<RunnerOutcome[]> {
+export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round: number, start: Date, runners: readonly RunnerRow[], targets: number, ends: RunnerEnds): Promise<RunnerOutcome[]> {
   const failures = await client.query<Omit<Failure, 'at'> & { at: Date; runner: string; target: string }>(
     `select distinct on (runner, target, code) runner, target, at, code, message, latency_us as "latencyUs"
      from report.failures where round_start = $3 and task_uid = $1 and round = $2 order by runner, target, code, at, message`,

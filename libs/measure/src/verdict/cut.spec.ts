@@ -108,6 +108,20 @@ describe('verdict of a round in which runners ended', () => {
     }
   });
 
+  it('excuses by the end of all of them what is behind a Service, but not that it was slow, nor what failed before the first one', () => {
+    const round = (own: ResultOptions, ...goneAt: (string | undefined)[]): string[] =>
+      judged(goneAt.map((at, i): RunnerOutcome => ({ runner: `r${i}`, node: `n${i}`, state: 'failed', cut: 'restarted', reason: told, ...(at === undefined ? {} : { goneAt: at }), targets: [resultOf('clusterIP/v4', { layer: 'clusterIP', ...own })] })))
+        .findings.map(({ code }) => code).filter((code) => code !== 'runner-restarted');
+    const failed: ResultOptions = { failed: 2, error: 'status', statusCodes: { '500': 2 }, failedAt: '2026-01-02T03:04:10.000Z' };
+    const [soon, late] = ['2026-01-02T03:04:09.000Z', '2026-01-02T03:04:40.000Z'];
+    expect(round(failed, soon)).toEqual([]);
+    expect(round(failed, soon, late)).toEqual([]);
+    expect(round(failed, undefined, late)).toEqual([]);
+    expect(round(failed, late)).toEqual(['wrong-status']);
+    expect(round(failed, late, late)).toEqual(['wrong-status']);
+    expect(round({ latenciesUs: [9_000], expect: { meanAccessDelayInMs: 1 } }, soon)).toEqual(['slow']);
+  });
+
   it('tells of one that was started again and carried its part to the end, and leaves out what failed at it meanwhile', () => {
     const reason = 'its container ended at 2026-01-02T03:04:10Z with exit code 137 (OOMKilled)';
     const runners = roundOf(cluster, ({ layer, from, to }) => (layer === 'endpoint' && to === 'node-2' && from !== to ? { latenciesUs: [800], failed: 1, error: 'refused' } : undefined));

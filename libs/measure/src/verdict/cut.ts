@@ -41,7 +41,11 @@ function ofSent(result: TargetResult): TargetResult[] {
 /** Does a runner that ended explain this bad result? */
 function isGone(result: TargetResult, ended: readonly RunnerOutcome[], lasting: readonly RunnerOutcome[]): boolean {
   const { layer, target, targetNode } = result;
-  if (layer in forwardingLayers) return lasting.length === 0 || isPartOfService(result, ended.length / (ended.length + lasting.length));
+  if (layer in forwardingLayers) {
+    if (lasting.length > 0) return isPartOfService(result, ended.length / (ended.length + lasting.length));
+    // Nothing is left behind it: what a load balancer or an ingress says then is its own choice.
+    return result.failed > 0 && !ended.every(({ goneAt }) => failedBefore(result, goneAt));
+  }
   if (layer !== 'endpoint' || targetNode === undefined || !looksGone(result)) return false;
   // A target is called after its runner where several share the node.
   const gone = ended.filter(({ node, runner }) => node === targetNode && (!lasting.some((one) => one.node === node) || target.split('/').includes(runner)));
