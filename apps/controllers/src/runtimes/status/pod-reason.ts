@@ -34,9 +34,15 @@ export function reasonNotReady(pod: Pod, node: Node | undefined): string | undef
 /** When and how a container of this pod ended last; undefined when none has, or nobody knows when. */
 export function lastEndOf({ status }: Pod): RuntimeRunner['ended'] {
   const ends = (status?.containerStatuses ?? []).flatMap(({ state, lastState }) => [state.terminated ?? [], lastState.terminated ?? []].flat());
-  const known = ends.flatMap((end) => (end.finishedAt === undefined ? [] : [{ at: end.finishedAt, reason: shortened(endOf(end)) }]));
+  const known = ends.flatMap((end) => {
+    const at = timeOf(end);
+    return at === undefined ? [] : [{ at, reason: shortened(endOf(end)) }];
+  });
   return known.sort((a, b) => Date.parse(b.at) - Date.parse(a.at))[0];
 }
+
+/** Kubernetes sends null where the container was gone before anybody saw its end (ContainerStatusUnknown). */
+const timeOf = ({ finishedAt }: { readonly finishedAt?: string | null | undefined }): string | undefined => finishedAt ?? undefined;
 
 /** undefined: it is being started, or it is ready. */
 function containerWords({ state, lastState, ready, restartCount }: ContainerStatus): string | undefined {
@@ -48,8 +54,10 @@ function containerWords({ state, lastState, ready, restartCount }: ContainerStat
   if (terminated !== undefined) return shortened(`its container ended with ${endOf(terminated)}`);
   if (running === undefined || ready) return undefined;
   const now = `its container runs${running.startedAt === undefined ? '' : ` since ${running.startedAt}`}, but its readiness probe does not succeed`;
+  if (before === undefined || restartCount === 0) return now;
   // What was before is no reason of now; when it was says how much it has to do with it.
-  return before === undefined || restartCount === 0 ? now : shortened(`${now}. It was started again ${restartCount === 1 ? 'once' : `${restartCount} times`}; the one before ended${before.finishedAt === undefined ? '' : ` at ${before.finishedAt}`} with ${endOf(before)}`);
+  const at = timeOf(before);
+  return shortened(`${now}. It was started again ${restartCount === 1 ? 'once' : `${restartCount} times`}; the one before ended${at === undefined ? '' : ` at ${at}`} with ${endOf(before)}`);
 }
 
 /** "exit code 137 (SIGKILL)" and what it said last, if that was why. */

@@ -115,11 +115,11 @@ describe('a runner that is not ready says why', () => {
 
   it('and ready or not, when and how its container ended last', () => {
     const container = (state: object, lastState: object): object => ({ containerStatuses: [{ name: 'c', state, lastState, ready: true, restartCount: 1 }] });
-    const ended = (exitCode: number, reason: string, finishedAt?: string) => ({ terminated: { exitCode, reason, ...(finishedAt === undefined ? {} : { finishedAt }) } });
+    const ended = (exitCode: number, reason: string, finishedAt?: string | null) => ({ terminated: { exitCode, reason, ...(finishedAt === undefined ? {} : { finishedAt }) } });
     const endedOf = (status: object): unknown => statusOf(runtimeOf(taskOf({ kind: 'Deployment', deploymentReplicas: 1 })), { nodes, pods: [podOf('p', 'a', { status })] }).runners[0]?.ended;
     expect(endedOf(container({ running: {} }, ended(137, 'OOMKilled', iso(startMs))))).toEqual({ at: iso(startMs), reason: 'exit code 137 (OOMKilled)' });
     expect(endedOf(container(ended(139, 'Error', iso(startMs + 9_000)), ended(1, 'Error', iso(startMs))))).toEqual({ at: iso(startMs + 9_000), reason: 'exit code 139 (SIGSEGV)' });
-    expect(endedOf(container({ running: {} }, ended(255, 'ContainerStatusUnknown')))).toBeUndefined();
+    for (const nobodyKnows of [undefined, null]) expect(endedOf(container({ running: {} }, ended(255, 'ContainerStatusUnknown', nobodyKnows)))).toBeUndefined();
     expect(endedOf(container({ running: {} }, {}))).toBeUndefined();
   });
 
