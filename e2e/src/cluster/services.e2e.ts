@@ -98,7 +98,7 @@ whenDocker(describe)('Services of a small cluster', () => {
     });
   });
 
-  it('answer at the NodePort of every node and at the load balancer address', async () => {
+  it('answer at the NodePort of every node, on the machine itself at that of localhost, and at the load balancer address', async () => {
     const port = (await serviceNamed('web')).spec.ports![0]!.nodePort;
     const { items } = await cluster.get<{ items: Node[] }>('nodes');
     const all = await names('web');
@@ -107,6 +107,7 @@ whenDocker(describe)('Services of a small cluster', () => {
       expect(all).toContain((await (await fetch(`http://${address}:${port}/`)).text()).trim());
       expect(all).toContain((await askedFrom('one', `http://${address}:${port}/`))[0]);
     }
+    await eventually(async () => expect(all).toContain((await (await fetch(`http://127.0.0.1:${port}/`)).text()).trim()));
     const given = await eventually(async () => (await serviceNamed('shop')).status?.loadBalancer?.ingress?.[0]?.ip ?? false);
     const [shop] = await names('shop');
     await eventually(async () => expect((await (await fetch(`http://${given}/`)).text()).trim()).toBe(shop));
