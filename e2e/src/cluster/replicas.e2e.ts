@@ -49,8 +49,8 @@ whenDocker(describe)('replicas in a small cluster', () => {
   it('that take more memory than they may are killed for it, told of as OOMKilled, and come back', async () => {
     const work = join(cluster.folder, 'work');
     mkdirSync(work);
-    // Serves until a file with its name appears, then takes memory until it is killed for it.
-    const greedy = ['sh', '-c', 'mkdir /tmp/web; echo fine > /tmp/web/index.html; httpd -p 8080 -h /tmp/web; while [ ! -e /share/$HOSTNAME ]; do sleep 0.1; done; rm /share/$HOSTNAME; x=x; while true; do x=$x$x$x$x; done'];
+    // Serves until a file with its name appears, then takes memory until it is killed for it; its first process is there a little longer, for the daemon to hear why.
+    const greedy = ['sh', '-c', 'mkdir /tmp/web; echo fine > /tmp/web/index.html; httpd -p 8080 -h /tmp/web; while [ ! -e /share/$HOSTNAME ]; do sleep 0.1; done; rm /share/$HOSTNAME; (x=x; while true; do x=$x$x$x$x; done); code=$?; sleep 2; exit $code'];
     const volumes = [{ name: 'work', hostPath: { path: work, type: 'Directory' } }];
     await cluster.apply({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'greedy' }, spec: specOf('greedy', 2, greedy, { resources: { limits: { memory: '32Mi' } }, volumeMounts: [{ name: 'work', mountPath: '/share' }] }, { volumes }) });
     await rolledOut('deployment/greedy');

@@ -166,6 +166,14 @@ export class FakePodRuntime implements PodRuntime {
     this.#tell({ podUid: container.podUid, container: container.name, id, type: 'ended' });
   }
 
+  /** That it was killed for its memory is told after its end, as by a busy daemon. */
+  tellOom(id: string): void {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new Error(`no container ${id}`);
+    this.#containers.set(id, { ...container, oomKilled: true });
+    this.#tell({ podUid: container.podUid, container: container.name, id, type: 'oom' });
+  }
+
   /** The sandbox ends; the containers in it go on, as they do with Docker. */
   endSandbox(podUid: string): void {
     const found = this.#sandboxes.get(podUid);

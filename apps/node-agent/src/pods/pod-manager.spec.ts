@@ -105,6 +105,17 @@ describe('pods on a runtime that does what it is told', () => {
     expect(node.events).toEqual(['web FailedCreatePodSandBox: Failed to create pod sandbox: the daemon is away']);
   });
 
+  it('are told to have been killed for their memory, also when that is heard after their end', async () => {
+    node.create('web', { restartPolicy: 'Never', containers: [container()] });
+    await runs('web');
+    const { id } = node.runtime.container('web', 'main')!;
+    node.runtime.end(id, 137);
+    await eventually(() => expect(node.container('web')?.state.terminated).toMatchObject({ exitCode: 137, reason: 'Error' }));
+    node.runtime.tellOom(id);
+    await eventually(() => expect(node.container('web')?.state.terminated).toMatchObject({ exitCode: 137, reason: 'OOMKilled' }));
+    expect(node.get('web').status?.phase).toBe('Failed');
+  });
+
   it('tell once that they are ended, however often that has to be tried', async () => {
     node.create('web', { containers: [container()] });
     await runs('web');

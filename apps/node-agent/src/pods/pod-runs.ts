@@ -12,6 +12,8 @@ export class PodRuns {
   readonly #containers: () => readonly Container[];
   readonly #book = new RunBook();
   readonly #lastWords = new Map<string, string>();
+  /** Looks under way, by container id. */
+  readonly #looks = new Map<string, Promise<void>>();
 
   constructor(runtime: PodRuntime, files: PodFiles, containers: () => readonly Container[]) {
     this.#runtime = runtime;
@@ -58,8 +60,18 @@ export class PodRuns {
     return this.#book.replace(found?.containers ?? [], Date.now());
   }
 
-  /** Looks at a container that changed. Its end is known together with its last words, never before. */
+  /** Looks at a container that changed, after whoever looks at it already: the later look knows more. Its end is known together with its last words, never before. */
   async learn(id: string): Promise<void> {
+    const look = (this.#looks.get(id) ?? Promise.resolve()).catch(() => undefined).then(() => this.#look(id));
+    this.#looks.set(id, look);
+    try {
+      await look;
+    } finally {
+      if (this.#looks.get(id) === look) this.#looks.delete(id);
+    }
+  }
+
+  async #look(id: string): Promise<void> {
     const container = await this.#runtime.inspect(id);
     if (container === undefined) return this.#book.lose(id, Date.now());
     const problem = container.problem ?? this.#book.find(id)?.startProblem;

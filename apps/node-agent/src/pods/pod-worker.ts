@@ -134,7 +134,8 @@ export class PodWorker {
   }
 
   event({ container, id, type }: RuntimeEvent): void {
-    if (type === 'started' || type === 'oom') return;
+    // That its memory was full may be told after its end.
+    if (type === 'started' || (type === 'oom' && !this.#runs.knows(id))) return;
     if (container === undefined) {
       if (this.#sandbox.ended(id)) this.wake();
     } else if (this.#runs.knows(id)) this.#beside(() => this.#runs.learn(id));

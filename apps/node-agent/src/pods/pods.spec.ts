@@ -100,7 +100,8 @@ whenDocker(describe)('pods on a node', () => {
     rig.intake.create('no-root', { containers: [sh(forever)], securityContext: { runAsNonRoot: true } });
     rig.intake.create('no-dir', { containers: [sh(forever)], volumes: [{ name: 'host', hostPath: { path: '/no/such/folder', type: 'Directory' } }] });
     rig.intake.create('no-volume-map', { containers: [sh(forever)], volumes: [{ name: 'map', configMap: { name: 'absent' } }] });
-    rig.intake.create('oom', { restartPolicy: 'Never', containers: [sh('exec tail /dev/zero', { resources: { limits: { memory: '16Mi' } } })] });
+    // Told of while the container is still there: what the kernel tells of one that has ended with it, daemons may miss.
+    rig.intake.create('oom', { restartPolicy: 'Never', containers: [sh('tail /dev/zero; code=$?; sleep 2; exit $code', { resources: { limits: { memory: '16Mi' } } })] });
     const waiting = (name: string) => rig.container(name, 'main')?.state.waiting;
     await eventually(() => expect(waiting('no-image')).toMatchObject({ reason: 'ImagePullBackOff', message: expect.stringContaining('Back-off pulling image "localhost:1/missing:1": ErrImagePull: ') }), within);
     await eventually(() =>
