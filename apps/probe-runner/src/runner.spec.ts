@@ -116,12 +116,13 @@ describe('a runner and the echo target of another', () => {
     const order = httpOrder('runner-1', 'cut', `${http}?task=cut`, { qps: 20, seconds: 30 });
     await rig.send(order);
     await eventually(() => (counted('cut')?.total ?? 0) > 5);
-    const at = performance.now();
+    const before = counted('cut')?.total ?? 0;
     rig.scheduler.publish(messages.nodeCancel, { node: nodeOf('runner-1') }, { taskUid: 'uid-cut', round: 1, reason: 'canceled by a person' });
     const { outcome, targets } = await rig.outcome(order);
-    expect(performance.now() - at).toBeLessThan(2_000);
     expect(outcome).toMatchObject({ state: 'canceled', reason: 'canceled by a person' });
     const [result] = targets;
+    // Nearly all of what was left is not sent: 2 s of it, and what a busy machine adds.
+    expect((result?.sent ?? 0) - before).toBeLessThan(200);
     expect(result?.sent).toBeGreaterThan(5);
     expect(result?.sent).toBe(counted('cut')?.total);
     expect(result).toMatchObject({ planned: 600, unsent: 600 - (result?.sent ?? 0) });

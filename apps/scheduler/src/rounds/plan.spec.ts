@@ -116,9 +116,10 @@ describe('planning rounds', () => {
   it('gets over a year of missed cron ticks at once', () => {
     const task = taskOf({ schedule: '*/5 * * * *', roundNumber: -1, timeZone: 'Europe/Berlin' });
     const nowMs = created + 365 * 24 * 60 * minute;
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     const round = made(planRound(task, none, at(nowMs)));
-    expect(performance.now() - begun).toBeLessThan(2000);
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1000).toBeLessThan(2000);
     expect(round.trigger).toBe('missed');
     expect(nowMs - round.startMs).toBeLessThanOrEqual(2 * 60 * minute);
     expect(Math.abs(round.skipped - 365 * 24 * 12)).toBeLessThan(400);
