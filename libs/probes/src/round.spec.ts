@@ -10,6 +10,15 @@ import { closeAll, listen } from './testing/listen.ts';
 
 afterEach(closeAll);
 
+/** Until a server was asked so often. */
+async function asked({ times }: { times: readonly number[] }, often: number): Promise<void> {
+  const late = AbortSignal.timeout(60_000);
+  while (times.length < often) {
+    if (late.aborted) throw new Error(`asked ${times.length} times within a minute, not ${often} times`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 const never = new AbortController().signal;
 
 function target(id: string, url: string, over: Partial<HttpTarget> = {}): ProbeTarget {
@@ -60,7 +69,7 @@ describe('runRound', () => {
   ])('$does', async ({ endAfterMs }) => {
     const server = await counting();
     const running = runRound({ targets: [target('t', server.url)], request: budget({ qps: 50, durationMs: 400, timeoutMs: 1_000 }), expect: { successRate: 1 } }, {}, { signal: never, endAtMs: Date.now() + endAfterMs });
-    while (server.times.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await asked(server, 1);
     // As a container that is paused, or a core that others take.
     for (const from = performance.now(); performance.now() < from + 700; );
     const { starvation, targets: [result] } = await running;
@@ -114,7 +123,7 @@ describe('runRound', () => {
     const stop = new AbortController();
     const targets = [target('good', good.url), target('hanging', `http://127.0.0.1:${port}/`)];
     const running = runRound({ targets, request: budget({ qps: 100, durationMs: 60_000, timeoutMs: 60_000 }), expect: {} }, {}, { signal: stop.signal });
-    while (good.times.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    await asked(good, 20);
     const stopped = performance.now();
     stop.abort();
     const outcome = await running;
@@ -134,7 +143,7 @@ describe('runRound', () => {
     const stop = new AbortController();
     const month = 30 * 24 * 3_600_000;
     const running = runRound({ targets: [target('a', server.url)], request: budget({ qps: 50, durationMs: month, timeoutMs: month }), expect: {} }, {}, { signal: stop.signal });
-    while (server.times.length < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+    await asked(server, 10);
     stop.abort();
     const [result] = (await running).targets;
     expect(result!.succeeded).toBeGreaterThan(5);

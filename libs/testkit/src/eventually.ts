@@ -11,7 +11,7 @@ export async function eventually<T>(check: () => T | Promise<T>, options: { with
     try {
       const answer = await check();
       if (answer !== false) return answer as Exclude<T, false>;
-      last = new Error('the check still answers false');
+      last = new Error(`still false: ${String(check)}`);
     } catch (error) {
       last = error;
     }

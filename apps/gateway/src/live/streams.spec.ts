@@ -72,7 +72,11 @@ describe('LiveStreams', () => {
     const left = new Promise((resolve) => first.once('close', resolve));
     first.destroy();
     await left;
-    while (live.clients > 1) await new Promise((resolve) => setImmediate(resolve));
+    const late = AbortSignal.timeout(60_000);
+    while (live.clients > 1) {
+      if (late.aborted) throw new Error(`still ${live.clients} clients after a minute`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
     expect((await connect()).statusCode).toBe(200);
   });
 

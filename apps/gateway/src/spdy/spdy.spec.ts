@@ -44,7 +44,11 @@ class Client {
 }
 /** Headers are packed and unpacked in threads: that takes its time. */
 const until = async (condition: () => boolean): Promise<void> => {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  const late = AbortSignal.timeout(60_000);
+  while (!condition()) {
+    if (late.aborted) throw new Error(`not within a minute: ${String(condition)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 };
 const textOf = async (stream: SpdyStream): Promise<string> => {
   let text = '';

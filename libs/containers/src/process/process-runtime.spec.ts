@@ -58,8 +58,7 @@ describe('the process runtime', () => {
     await one.start(spec('other', 'exec sleep 60'));
     const running = await until(one, 'env', ({ state }) => state === 'running');
     expect(running).toMatchObject({ restarts: 0, adopted: false, labels: { app: 'env' } });
-    while ((await one.logs('env')) === '') await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(await one.logs('env')).toBe('v=1 home=\n');
+    await eventually(async () => expect(await one.logs('env')).toBe('v=1 home=\n'));
     expect((await one.list({ app: 'env' })).map(({ id }) => id)).toEqual(['env']);
     expect(await one.list()).toHaveLength(2);
   });
@@ -111,7 +110,7 @@ describe('the process runtime', () => {
     expect(adopted).toMatchObject({ pid, adopted: true, state: 'running', restarts: 0 });
     // Still writing, though whoever opened its output is gone.
     const before = (await second.logs('kept')).length;
-    while ((await second.logs('kept')).length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(async () => expect((await second.logs('kept')).length).toBeGreaterThan(before));
     process.kill(pid ?? 0, 'SIGKILL');
     const again = await until(second, 'kept', ({ state, restarts }) => state === 'running' && restarts === 1);
     expect(again.pid).not.toBe(pid);
@@ -173,7 +172,7 @@ describe('the process runtime', () => {
   it('keeps the output within its bound, newest last', async () => {
     const one = runtime();
     await one.start(spec('loud', 'i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; exec sleep 60', { logBytes: 8_192 }));
-    while (!(await one.logs('loud')).endsWith('line 2999\n')) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(async () => expect((await one.logs('loud')).slice(-10)).toBe('line 2999\n'), { within: 60_000 });
     await one.rotate();
     const text = await one.logs('loud');
     expect(text.length).toBeLessThanOrEqual(8_192);
