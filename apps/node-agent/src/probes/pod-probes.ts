@@ -114,6 +114,8 @@ export class PodProbes {
         this.#events.record(pod, 'Warning', result === 'warning' ? 'ProbeWarning' : 'Unhealthy', `${words[kind]} probe ${how}: ${message}`, container.name);
       },
       onVerdict: this.#onChange,
+      // A run is alive until it is found not to be.
+      awaited: kind !== 'liveness',
       endsWith: (verdict) => kind === 'startup' || (kind === 'liveness' && !verdict),
     });
   }

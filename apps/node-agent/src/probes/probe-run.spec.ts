@@ -11,7 +11,7 @@ describe('when a container is probed', () => {
   afterEach(() => void jest.useRealTimers());
 
   /** What it finds from a time on (milliseconds after the start), until the next one. */
-  function probed(found: Readonly<Record<number, Outcome>>, probe: Partial<Probe> = {}): { run: ProbeRun; tries: number[]; told: number; verdicts: [boolean, number][] } {
+  function probed(found: Readonly<Record<number, Outcome>>, probe: Partial<Probe> = {}, awaited = true): { run: ProbeRun; tries: number[]; told: number; verdicts: [boolean, number][] } {
     const startedAt = Date.now();
     const age = (): number => Date.now() - startedAt;
     const seen = { tries: [] as number[], told: 0, verdicts: [] as [boolean, number][] };
@@ -22,6 +22,7 @@ describe('when a container is probed', () => {
         seen.tries.push(age());
         return Promise.resolve(Object.entries(found).findLast(([from]) => Number(from) <= age())![1]);
       },
+      awaited,
       onOutcome: () => void (seen.told += 1),
       onVerdict: (verdict) => void seen.verdicts.push([verdict, age()]),
       endsWith: (verdict) => !verdict,
@@ -54,6 +55,13 @@ describe('when a container is probed', () => {
     await jest.advanceTimersByTimeAsync(2_500);
     expect([busy!.verdicts, odd!.verdicts]).toEqual([[[false, 4_000]], []]);
     odd!.run.stop();
+  });
+
+  it('one whose success nobody waits for is tried once in a period', async () => {
+    const live = probed({ 0: refused, 600: success }, {}, false);
+    await jest.advanceTimersByTimeAsync(4_100);
+    expect(live).toMatchObject({ tries: [0, 2_000, 4_000], verdicts: [[true, 2_000]] });
+    live.run.stop();
   });
 
   it('one that has answered once is asked every period, and so is one that does not listen for long', async () => {

@@ -28,6 +28,8 @@ export interface ProbeRunOptions {
   readonly try: (signal: AbortSignal) => Promise<Outcome>;
   readonly onOutcome: (outcome: Outcome) => void;
   readonly onVerdict: (verdict: boolean) => void;
+  /** Its success is waited for: it is tried in between, too. */
+  readonly awaited: boolean;
   /** It ends by itself with such a verdict: nothing more is to be found out. */
   readonly endsWith: (verdict: boolean) => boolean;
 }
@@ -36,8 +38,8 @@ export interface ProbeRunOptions {
 const listeningMs = { every: 250, longest: 10_000 };
 
 /**
- * Probes one run of a container: first after the initial delay, then every period, until stopped or decided. While nobody listens yet, which the container
- * does not notice, it is tried in between too, so that a start is not rounded up to whole periods; such a try counts only if it succeeds.
+ * Probes one run of a container: first after the initial delay, then every period, until stopped or decided. Where its success is waited for and nobody listens
+ * yet, which the container does not notice, it is tried in between too, so that a start is not rounded up to whole periods; such a try counts only if it succeeds.
  */
 export class ProbeRun {
   readonly #options: ProbeRunOptions;
@@ -94,8 +96,9 @@ export class ProbeRun {
 
   /** Soon again while nobody has listened yet, unless that takes too long already; else when it is due. */
   #next({ refused }: Outcome): void {
+    const { awaited, startedAt } = this.#options;
     const untilDue = Math.max(0, this.#due - performance.now());
-    const soon = refused === true && !this.#answered && Date.now() - this.#options.startedAt < listeningMs.longest && listeningMs.every < untilDue;
+    const soon = awaited && refused === true && !this.#answered && Date.now() - startedAt < listeningMs.longest && listeningMs.every < untilDue;
     this.#schedule(soon ? listeningMs.every : untilDue, soon);
   }
 }
