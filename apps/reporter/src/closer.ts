@@ -7,6 +7,7 @@ import type { Beats } from './beats.ts';
 import { containerEndsSince } from './container-ends.ts';
 import { Lookout, type Next } from './lookout.ts';
 import type { ReporterMetrics } from './metrics.ts';
+import type { Recollection } from './recall.ts';
 
 /** Milliseconds between two looks while rounds are open: other instances complete rounds too. */
 const pollMs = 250;
@@ -29,8 +30,8 @@ export class Closer {
       /** For the closes themselves: a giant one takes its time. */
       slowPool: ReportPool;
       rounds: Informer<Round>;
-      /** The Round object of this name as the history has it last, also when it is gone by now. */
-      lastSeen: (namespace: string, name: string) => Promise<{ readonly round: Round; readonly gone: boolean } | undefined>;
+      /** What is still known of a round that has no Round object. */
+      recall: (round: OpenRound) => Promise<Recollection>;
       runtimes: Pick<Informer<Runtime>, 'list'>;
       beats: Beats;
       arrivals: Arrivals;
@@ -93,7 +94,7 @@ export class Closer {
     if (ageMs > orphanMs && rounds.problem() === undefined) {
       const object = rounds.get(round.namespace, round.name);
       if (object === undefined) {
-        if (registered || (await this.#recalled(round))) {
+        if (registered || (await this.#isGone(round))) {
           log.info({ round: `${round.namespace}/${round.name}` }, 'the Round object of an open round is gone: it is closed as canceled');
           await cancelRow(this.options.pool, round.taskUid, round.round);
         }
@@ -106,20 +107,18 @@ export class Closer {
   }
 
   /**
-   * Of a round that only results tell of: notes it from its Round object that is gone by now, and answers true. Where there has been none, the results are of
+   * Of a round that only results tell of: is its Round object gone? Notes it as it was, if that is known. Where there has been none, the results are of
    * a round that was given to nobody, and believed they would take the place of those that come when it is made: they are dropped.
    */
-  async #recalled({ taskUid, round, namespace, name }: OpenRound): Promise<boolean> {
-    const { pool, lastSeen, metrics, log } = this.options;
-    const seen = await lastSeen(namespace, name);
-    if (seen !== undefined && seen.round.spec.taskRef.uid === taskUid && seen.round.spec.number === round) {
-      await registerRound(pool, seen.round);
-      return seen.gone;
-    }
-    const runners = await discardRound(pool, taskUid, round);
+  async #isGone(round: OpenRound): Promise<boolean> {
+    const { pool, metrics, log } = this.options;
+    const recalled = await this.options.recall(round);
+    if ('round' in recalled) await registerRound(pool, recalled.round);
+    if (recalled.was !== 'never') return recalled.was !== 'there';
+    const runners = await discardRound(pool, round.taskUid, round.round);
     if (runners.length === 0) return false;
     metrics.results.inc({ outcome: 'foreign' }, runners.length);
-    log.warn({ round: `${namespace}/${name}`, runners: runners.slice(0, 20), count: runners.length }, 'results of a round that was given to nobody were dropped');
+    log.warn({ round: `${round.namespace}/${round.name}`, runners: runners.slice(0, 20), count: runners.length }, 'results of a round that was given to nobody were dropped');
     return false;
   }
 

@@ -11,6 +11,7 @@ import { Closer } from './closer.ts';
 import { Ingester } from './ingester.ts';
 import { Maintainer } from './maintainer.ts';
 import { ReporterMetrics } from './metrics.ts';
+import { recall } from './recall.ts';
 import type { Settings } from './settings.ts';
 import { Teller } from './teller.ts';
 
@@ -108,10 +109,7 @@ export class Reporter implements OnApplicationBootstrap, OnApplicationShutdown {
     const arrivals = (this.#arrivals = new Arrivals({ bus, log }));
     const closer = (this.#closer = new Closer({
       pool, slowPool: this.#slowPool, rounds,
-      lastSeen: async (namespace, name) => {
-        const change = await this.#store.lastChange('rounds.roundsman.io', namespace, name);
-        return change && { round: change.object as unknown as Round, gone: change.type === 'DELETED' };
-      },
+      recall: (round) => recall(this.#store, round),
       runtimes: this.#runtimes, beats: this.#beats, arrivals, cancelGraceMs: config.cancelGraceMs, metrics: this.#metrics, log,
       onClosed: () => teller.kick(),
     }));

@@ -60,6 +60,12 @@ describe('commit', () => {
     expect(await store.lastChange(resource, 'default', 'b')).toEqual(batch[3]);
     expect(await store.lastChange(resource, 'default', 'c')).toEqual(batch[6]);
     expect(await store.lastChange(resource, 'default', 'd')).toBeUndefined();
+    await client.query(`update roundsman.changes set at = timestamptz '2026-01-02T03:04:05Z' + version * interval '1 s'`);
+    expect(await store.oldestChangeAt()).toEqual(new Date('2026-01-02T03:04:06Z'));
+    await client.query('delete from roundsman.changes where version = 1');
+    expect(await store.oldestChangeAt()).toEqual(new Date('2026-01-02T03:04:07Z'));
+    await client.query('delete from roundsman.changes');
+    expect(await store.oldestChangeAt()).toBeUndefined();
   });
   it('is all or nothing', async () => {
     await commitChanges(client, changesOf(1, [{ name: 'a' }]));

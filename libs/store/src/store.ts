@@ -96,6 +96,12 @@ export class Store implements ObjectSource {
     return rows[0] && changeOf(rows[0]);
   }
 
+  /** When the oldest change was committed that the history still has; undefined when it has none. */
+  async oldestChangeAt(): Promise<Date | undefined> {
+    const { rows } = await this.#pool.query<{ at: Date }>('select at from roundsman.changes order by version limit 1');
+    return rows[0]?.at;
+  }
+
   /** Newest version that is committed. */
   async head(): Promise<number> {
     const { rows } = await this.#pool.query<{ head: number }>(history);
