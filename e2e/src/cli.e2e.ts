@@ -61,18 +61,28 @@ const leftIn = (path: string): string[] =>
     }
   });
 
-async function nodesReady(home: string): Promise<number> {
-  const response = await fetch(`${stateOf(home).gateway}/api/v1/nodes`, { headers: { authorization: `Bearer ${readFileSync(join(home, 'token'), 'utf8').trim()}` } });
-  const { items } = (await response.json()) as { items: { status: { conditions: { type: string; status: string }[] } }[] };
-  return items.filter(({ status }) => status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True')).length;
+interface Node {
+  readonly metadata: { readonly creationTimestamp: string };
+  readonly status: { readonly conditions: readonly { readonly type: string; readonly status: string }[] };
 }
+
+async function nodesOf(home: string): Promise<Node[]> {
+  const response = await fetch(`${stateOf(home).gateway}/api/v1/nodes`, { headers: { authorization: `Bearer ${readFileSync(join(home, 'token'), 'utf8').trim()}` } });
+  return ((await response.json()) as { items: Node[] }).items;
+}
+
+/** One that was ready may be called lost again for a moment, on a machine that is too busy. */
+const nodesReady = async (home: string): Promise<number> => (await nodesOf(home)).filter(({ status }) => status.conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True')).length;
 
 describe('roundsman up', () => {
   it('runs in the background, says so when asked again, survives being killed, and is gone after down --purge', async () => {
     const home = newHome('one');
     const up = await roundsman(home, 'up', '--detach', '--nodes', '2');
+    const returned = Date.now();
     expect(up).toMatchObject({ code: 0, stdout: expect.stringContaining(`export KUBECONFIG=${home}/kubeconfig`) });
     await eventually(async () => expect(await nodesReady(home)).toBe(2));
+    // They were there when it said so.
+    for (const { metadata } of await nodesOf(home)) expect(Date.parse(metadata.creationTimestamp)).toBeLessThanOrEqual(returned);
     for (const file of ['kubeconfig', 'token', 'nats.nk', 'state.json']) expect(statSync(join(home, file)).mode & 0o077).toBe(0);
     const first = stateOf(home);
     expect(first.processes.map(({ name }) => name).sort()).toEqual(['nats', 'postgres', 'probe-runner', 'probe-runner']);

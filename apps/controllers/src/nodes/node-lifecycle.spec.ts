@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
-import { nodeHappening, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Deps } from '../loop.ts';
+import { settingsSchema } from '../settings.ts';
+import { nodeHappening, nodeLifecycle, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const nodeBeat: NodeBeat = {
@@ -26,5 +28,39 @@ describe('a node from its heartbeats', () => {
     expect([nodeHappening('n', undefined, first), nodeHappening('n', first, lost), nodeHappening('n', lost, back), nodeHappening('n', first, first)].map((one) => one?.[1])).toEqual([
       'RegisteredNode', 'NodeNotReady', 'NodeReady', undefined,
     ]);
+  });
+
+  it('is looked at when its agent has been silent for ten seconds, unless it is heard before', async () => {
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
+    let hear = (_beat: { payload: NodeBeat }): void => undefined;
+    const stored = { metadata: { name: 'n' }, status: first };
+    const written: unknown[] = [];
+    const deps = {
+      bus: { health: () => ({ connected: true }), subscribe: async (_message: unknown, _params: unknown, handler: typeof hear) => { hear = handler; return { stop: () => undefined }; } },
+      caches: { nodes: { get: () => stored, list: () => [stored] } },
+      objects: { update: async (_of: unknown, node: unknown) => node, updateStatus: async (_of: unknown, _node: unknown, status: typeof first) => void written.push(ready(status)?.status) },
+      recorder: { from: () => () => undefined },
+      settings: settingsSchema.parse({}),
+    } as unknown as Deps;
+    const { wakes, reconcile } = nodeLifecycle(deps);
+    const stop = await wakes[0]!(() => undefined);
+    const at = (ms: number): unknown => {
+      clock.mockReturnValue(ms);
+      return reconcile('n');
+    };
+    try {
+      hear({ payload: nodeBeat });
+      expect(await at(0)).toEqual({ againAfterMs: 10_000 });
+      // No longer between two looks than a process that is held up.
+      for (const ms of [2_000, 4_000, 6_000, 8_000]) expect(await at(ms)).toEqual({ againAfterMs: 10_000 - ms });
+      hear({ payload: nodeBeat });
+      for (const ms of [10_000, 12_000, 14_000, 16_000, 17_999]) expect(await at(ms)).toEqual({ againAfterMs: 18_000 - ms });
+      expect(written).not.toContain('Unknown');
+      expect(await at(18_000)).toBeUndefined();
+      expect(written.at(-1)).toBe('Unknown');
+    } finally {
+      await stop();
+      clock.mockRestore();
+    }
   });
 });

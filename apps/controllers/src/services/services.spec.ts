@@ -119,7 +119,7 @@ describe('the endpoints of a service', () => {
     await watch.stop();
   });
 
-  it('on a node that falls silent leave within a second of its status, and are back once when it is', async () => {
+  it('on a node that falls silent leave when its status says so, and are back once when it is', async () => {
     await serve({});
     await run('a', { nodeName: 'n1' });
     await run('b', { nodeName: 'n2' });
@@ -127,7 +127,8 @@ describe('the endpoints of a service', () => {
     cluster.nodes.lose('n1');
     const lost = async () => (await cluster.get<Node>('nodes', 'n1'))?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
     await cluster.until(async () => expect(await lost()).toBe('Unknown'));
-    await cluster.until(async () => expect(await told()).toEqual(['a false false false 8080', 'b true true false 8080']), 1_000);
+    // By the change: all Services are looked at again only every minute.
+    await tells('a false false false 8080', 'b true true false 8080');
     const writes = Number((await slices())[0]?.metadata.generation);
     cluster.nodes.rejoin('n1');
     await tells('a true true false 8080', 'b true true false 8080');
