@@ -63,4 +63,37 @@ describe('a node from its heartbeats', () => {
       clock.mockRestore();
     }
   });
+
+  it('is not made again from what its agent said before it was deleted, but by what it says then', async () => {
+    let hear = (_beat: { payload: NodeBeat }): void => undefined;
+    let change = (_seen: unknown): void => undefined;
+    let stored: object | undefined = { metadata: { name: 'n' }, status: first };
+    const created: unknown[] = [];
+    const woken: string[] = [];
+    const deps = {
+      bus: { health: () => ({ connected: true }), subscribe: async (_message: unknown, _params: unknown, handler: typeof hear) => { hear = handler; return { stop: () => undefined }; } },
+      caches: { nodes: { get: () => stored, list: () => (stored === undefined ? [] : [stored]), onChange: (handler: typeof change) => { change = handler; return () => undefined; } } },
+      objects: { create: async (_of: unknown, node: unknown) => { created.push(node); return node; }, update: async (_of: unknown, node: unknown) => node, updateStatus: async (_of: unknown, node: unknown) => node },
+      recorder: { from: () => () => undefined },
+      settings: settingsSchema.parse({}),
+    } as unknown as Deps;
+    const { wakes, reconcile } = nodeLifecycle(deps);
+    const stops = await Promise.all(wakes.map((wake) => wake((key) => void woken.push(key))));
+    try {
+      hear({ payload: nodeBeat });
+      await reconcile('n');
+      const gone = stored;
+      stored = undefined;
+      change({ type: 'DELETED', object: gone });
+      expect(woken.splice(0)).toContain('n');
+      await reconcile('n');
+      expect(created).toEqual([]);
+      hear({ payload: nodeBeat });
+      expect(woken).toEqual(['n']);
+      await reconcile('n');
+      expect(created).toEqual([expect.objectContaining({ kind: 'Node', metadata: expect.objectContaining({ name: 'n' }) })]);
+    } finally {
+      for (const stop of stops) await stop();
+    }
+  });
 });

@@ -73,6 +73,12 @@ export function nodeLifecycle({ bus, caches, objects, recorder, settings: { node
     };
   };
 
+  /** Who was deleted is a node again when its agent is heard the next time: what it said before says nothing of that. */
+  const changes = onChange(caches.nodes, ({ type, object: { metadata } }) => {
+    if (type === 'DELETED') beats.delete(metadata.name);
+    return [metadata.name];
+  });
+
   async function reconcile(name: string): Promise<Outcome | void> {
     const nowMs = Date.now();
     const heard = beats.get(name);
@@ -82,7 +88,7 @@ export function nodeLifecycle({ bus, caches, objects, recorder, settings: { node
     if (!silent && heard === undefined) return { againAfterMs: lostMs - silentMs };
     const beat = silent ? undefined : heard;
     const status = nodeStatusOf(stored?.status, beat, lostMs, nowMs);
-    // Deleted by a person while its agent is silent: gone until it is heard again.
+    // Deleted by a person: gone until its agent is heard again.
     if (status === undefined) return undefined;
     const written = await write(name, stored, beat, status);
     const happening = nodeHappening(name, stored?.status, status);
@@ -111,7 +117,7 @@ export function nodeLifecycle({ bus, caches, objects, recorder, settings: { node
     name: 'nodes',
     concurrency: 8,
     keys: () => new Set([...beats.keys(), ...caches.nodes.list().map(({ metadata }) => metadata.name)]),
-    wakes: [heartbeats, onChange(caches.nodes, ({ object }) => [object.metadata.name])],
+    wakes: [heartbeats, changes],
     reconcile,
   };
 }
