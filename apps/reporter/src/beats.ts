@@ -8,8 +8,8 @@ interface Heard {
   at: number;
   /** What its process calls itself. */
   instance: string;
-  /** When its process was first heard that took the place of another one, and when that one was heard last. */
-  replaced: { at: number; lastAt: number } | undefined;
+  /** When processes were first heard that took the place of another one, and when that one was heard last; the newest last. */
+  replaced: readonly { readonly at: number; readonly lastAt: number }[];
   pod: string | undefined;
   ready: boolean;
   reason: string | undefined;
@@ -19,6 +19,8 @@ interface Heard {
 const roundKey = (taskUid: string, round: number): string => `${taskUid}/${round}`;
 /** Heartbeats come every second. */
 const silenceMs = 5_000;
+/** Restarts of one runner that are remembered. */
+const mostReplaced = 100;
 
 /** What runners said in their heartbeats, for the reason why one of them did not report. */
 export class Beats {
@@ -34,7 +36,7 @@ export class Beats {
       const at = Date.now();
       const rounds = running.map(({ taskUid, round }) => roundKey(taskUid, round));
       const before = this.#heard.get(runner);
-      const replaced = before === undefined || before.instance === instance ? before?.replaced : { at, lastAt: before.at };
+      const replaced = before === undefined || before.instance === instance ? (before?.replaced ?? []) : [...before.replaced.slice(1 - mostReplaced), { at, lastAt: before.at }];
       this.#heard.set(runner, { node, runtime, first: before?.first ?? at, at, instance, replaced, pod, ready, reason, running: new Set(rounds) });
       for (const round of rounds) {
         let runners = this.#ran.get(round);
@@ -65,10 +67,24 @@ export class Beats {
     for (const [round, runners] of this.#ran) if ([...runners.values()].every((at) => at < before)) this.#ran.delete(round);
   }
 
-  /** The runners whose process took the place of another one since then. */
+  /** Does one of these runners say that it is at work on this round, or did a moment ago, so that its result is on its way? */
+  atWork({ taskUid, round }: { readonly taskUid: string; readonly round: number }, runners: readonly string[]): boolean {
+    const ran = this.#ran.get(roundKey(taskUid, round));
+    return ran !== undefined && runners.some((runner) => Date.now() - (ran.get(runner) ?? 0) < silenceMs);
+  }
+
+  /** The runners whose process took the place of another one since then, with the first end of one. */
   restartedSince(ms: number): Map<string, RunnerEnd> {
-    const since = [...this.#heard].flatMap(([runner, { replaced }]) => (replaced === undefined || replaced.at < ms ? [] : [[runner, replaced] as const]));
-    return new Map(since.map(([runner, { at, lastAt }]) => [runner, { at: new Date(lastAt), words: `its process ended, and the next one was first heard at ${new Date(at).toISOString()}` }]));
+    const ends = new Map<string, RunnerEnd>();
+    for (const [runner, { replaced }] of this.#heard) {
+      const since = replaced.filter(({ at }) => at >= ms);
+      const [first] = since;
+      const last = since.at(-1);
+      if (first === undefined || last === undefined) continue;
+      const ended = since.length === 1 ? 'its process ended, and the next one' : `its process ended ${since.length} times, and the last one`;
+      ends.set(runner, { at: new Date(first.lastAt), words: `${ended} was first heard at ${new Date(last.at).toISOString()}` });
+    }
+    return ends;
   }
 
   /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. */
@@ -91,7 +107,7 @@ export class Beats {
       const last = `no heartbeat since ${new Date(heard.at).toISOString()} (${seconds(quiet)} before the close)`;
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
-    const again = heard.replaced !== undefined && heard.replaced.at > Date.now() - openMs ? heard.replaced.at : undefined;
+    const again = heard.replaced.findLast(({ at }) => at > Date.now() - openMs)?.at;
     if (heard.running.has(key)) {
       const busy = cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline';
       return again === undefined ? missing(busy) : ended(`${busy}: ${restarted(again, false, heard.pod)}`);

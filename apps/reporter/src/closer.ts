@@ -1,12 +1,13 @@
 import type { Round, Runtime } from '@roundsman/api';
 import type { Informer } from '@roundsman/reconcile';
-import { cancelRow, closeRound, discardRound, openRounds, registerRound, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
+import { cancelRow, closeRound, discardRound, openRounds, pendingRunners, registerRound, type ClosedRound, type OpenRound, type ReportPool } from '@roundsman/reports';
 import type { Logger } from 'pino';
 import type { Arrivals } from './arrivals.ts';
 import type { Beats } from './beats.ts';
-import { containerEndsSince } from './container-ends.ts';
+import { allEnds, containerEndsSince } from './runner-ends.ts';
 import { Lookout, type Next } from './lookout.ts';
 import type { ReporterMetrics } from './metrics.ts';
+import { patienceMs } from './patience.ts';
 import type { Recollection } from './recall.ts';
 
 /** Milliseconds between two looks while rounds are open: other instances complete rounds too. */
@@ -103,7 +104,14 @@ export class Closer {
       // A Postgres that took over may lack what was noted of it, and nobody wakes for a round that its object calls closed.
       if (!registered) await registerRound(this.options.pool, object);
     }
-    return leftMs !== undefined && leftMs <= 0 && (await arrivals.allIn(keyOf(round))) ? 'deadline' : undefined;
+    return leftMs !== undefined && leftMs <= 0 && (await arrivals.allIn(keyOf(round))) && !(await this.#isAwaited(round, -leftMs)) ? 'deadline' : undefined;
+  }
+
+  /** Is it worth waiting, so long after the deadline, for runners that are still at work on the round? */
+  async #isAwaited(round: OpenRound, lateMs: number): Promise<boolean> {
+    const { pool, rounds, beats } = this.options;
+    const object = rounds.get(round.namespace, round.name);
+    return object !== undefined && lateMs < patienceMs(object) && beats.atWork(round, await pendingRunners(pool, round.taskUid, round.round));
   }
 
   /**
@@ -140,8 +148,7 @@ export class Closer {
           const end = containers.get(runner.runner);
           return end === undefined || runner.notReady !== undefined || outcome.state === 'canceled' ? outcome : { ...outcome, cut: 'ended', reason: `${outcome.reason}; ${end.words}` };
         },
-        // What its container is known to have ended of says more than that it did.
-        ends: cause === 'missed' ? new Map() : new Map([...beats.restartedSince(sinceMs), ...containers]),
+        ends: cause === 'missed' ? new Map() : allEnds(beats.restartedSince(sinceMs), containers),
       });
       if (closed === undefined) return;
       this.options.arrivals.forget(keyOf(round));

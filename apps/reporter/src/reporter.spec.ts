@@ -288,8 +288,11 @@ describe('the reporter', () => {
     const task = newTask();
     const deadlineMs = 12_000;
     const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced', 'oom', 'again'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
-    const round = await makeRound(task, { deadlineMs, runners });
+    // The next one follows at once: nobody is waited for.
+    const round = await makeRound(task, { deadlineMs, runners, taskSpec: { schedule: { intervalSeconds: deadlineMs / 1_000 } } });
     const running = [{ taskUid: task.uid, round: 1 }];
+    const unhurried = newTask();
+    const lasting = await makeRound(unhurried, { deadlineMs, runners: [{ runner: 'late', node: 'late' }] });
     await send(resultOf(round, 'runner-1'));
     const { outcome: _outcome, ...partial } = resultOf(round, 'partial');
     await send({ ...partial, parts: 4 });
@@ -307,6 +310,7 @@ describe('the reporter', () => {
     const beating = setInterval(() => {
       beat('idle');
       beat('busy', { running });
+      beat('late', { running: [{ taskUid: unhurried.uid, round: 1 }] });
       beat('partial');
       beat('lost');
       beat('draining', { ready: false, reason: 'shutting down' });
@@ -338,6 +342,9 @@ describe('the reporter', () => {
       expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(12);
       expect(status.verdict).toBe('incomplete');
       expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended' || code === 'runner-restarted').map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner again', 'runner-ended runner killed', 'runner-ended runner oom', 'runner-ended runner replaced', 'runner-restarted runner runner-1']);
+      const waited = await told(unhurried);
+      expect(waited.missing).toEqual([{ runner: 'late', node: 'late', reason: 'it was still running at the deadline' }]);
+      expect(Date.parse(waited.closedAt!) - Date.parse(lasting.spec.deadline)).toBeGreaterThanOrEqual(5_000);
     } finally {
       clearInterval(beating);
     }

@@ -7,7 +7,7 @@ import { Ingest } from './ingest.ts';
 import { migrateReports } from './migrate.ts';
 import { reportPool } from './pool.ts';
 import { BadPageToken, openReports, type Reports } from './read.ts';
-import { cancelRow, openRounds, registerRound } from './rounds.ts';
+import { cancelRow, openRounds, pendingRunners, registerRound } from './rounds.ts';
 import { markTold, untoldRounds } from './untold.ts';
 
 let server: TestPostgres;
@@ -164,6 +164,7 @@ describe('closing a round', () => {
     await registerRound(pool, roundObject({ runners: [...runnersOf(['node-1', 'node-2']), unready] }));
     await ingest.store([good('runner-1')]);
     expect(await openRounds(pool)).toMatchObject([{ pending: 1, expected: 3 }]);
+    expect(await pendingRunners(pool, uid, 1)).toEqual(['runner-2']);
     expect(await close('complete')).toBeUndefined();
     await ingest.store([good('runner-2')]);
     expect(await openRounds(pool)).toMatchObject([{ pending: 0, expected: 3 }]);

@@ -2,7 +2,7 @@ export { migrateReports } from './migrate.ts';
 export { reportPool, type PoolOptions, type ReportPool } from './pool.ts';
 export { resultProblem } from './check.ts';
 export { Ingest, isDataError, type IngestOptions, type IngestResult, type PartOutcome } from './ingest.ts';
-export { registerRound, cancelRow, discardRound, committedRounds, openRounds, type OpenRound } from './rounds.ts';
+export { registerRound, cancelRow, discardRound, committedRounds, openRounds, pendingRunners, type OpenRound } from './rounds.ts';
 export type { RunnerEnd, RunnerEnds } from './ends.ts';
 export { closeRound, type CloseRequest, type ClosedRound, type SilentOutcome, type SilentRunner } from './close.ts';
 export { openReports, BadPageToken, type Page, type ReportChange, type ReportList, type Reports, type RoundFilter } from './read.ts';

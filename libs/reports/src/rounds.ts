@@ -145,6 +145,12 @@ export interface OpenRound {
   expected: number;
 }
 
+/** The expected runners of a round that were given it and have no outcome. */
+export async function pendingRunners(pool: pg.Pool, taskUid: string, round: number): Promise<string[]> {
+  const { rows } = await pool.query<{ runner: string }>('select runner from report.runner_rounds where task_uid = $1 and round = $2 and expected and state is null and not_ready is null order by runner', [taskUid, round]);
+  return rows.map(({ runner }) => runner);
+}
+
 /** Every round that is not closed, by Postgres' clock. */
 export async function openRounds(pool: pg.Pool): Promise<OpenRound[]> {
   const { rows } = await pool.query<Omit<OpenRound, 'leftMs' | 'canceledMs'> & { leftMs: number | null; canceledMs: number | null }>({

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Runtime } from '@roundsman/api';
-import { containerEndsSince } from './container-ends.ts';
+import { allEnds, containerEndsSince } from './runner-ends.ts';
 
 it('tells of ends from the second on in which a round began, in words, and of none before', () => {
   const runtimes = [{ at: '2026-01-01T12:00:04Z', runner: 'before' }, { at: '2026-01-01T12:00:05Z', runner: 'in-that-second' }, { at: undefined, runner: 'lasting' }].map(
@@ -9,4 +9,11 @@ it('tells of ends from the second on in which a round began, in words, and of no
   expect([...containerEndsSince([...runtimes, {} as Runtime], Date.parse('2026-01-01T12:00:05.700Z'))]).toEqual([
     ['in-that-second', { at: new Date('2026-01-01T12:00:05Z'), words: 'its container ended at 2026-01-01T12:00:05Z with exit code 139 (SIGSEGV)' }],
   ]);
+});
+
+it('takes the words of a container and the time of the first end', () => {
+  const end = (seconds: number, words: string) => ({ at: new Date(seconds * 1_000), words });
+  const processes = new Map([['twice', end(10, 'process')], ['noticed-late', end(30, 'process')], ['process', end(5, 'process')]]);
+  const containers = new Map([['twice', end(20, 'container')], ['noticed-late', end(29, 'container')], ['pod', end(7, 'container')]]);
+  expect(Object.fromEntries(allEnds(processes, containers))).toEqual({ twice: end(10, 'container'), 'noticed-late': end(29, 'container'), process: end(5, 'process'), pod: end(7, 'container') });
 });

@@ -1,5 +1,5 @@
 import type { Runtime } from '@roundsman/api';
-import type { RunnerEnd } from '@roundsman/reports';
+import type { RunnerEnd, RunnerEnds } from '@roundsman/reports';
 
 /** The runners in pods of whose containers one ended since then, and how: out of memory, by a signal, by itself. */
 export function containerEndsSince(runtimes: readonly Runtime[], ms: number): Map<string, RunnerEnd> {
@@ -10,6 +10,16 @@ export function containerEndsSince(runtimes: readonly Runtime[], ms: number): Ma
     for (const { runner, ended } of status?.runners ?? []) {
       if (ended !== undefined && Date.parse(ended.at) >= sinceMs) ends.set(runner, { at: new Date(ended.at), words: `its container ended at ${ended.at} with ${ended.reason}` });
     }
+  }
+  return ends;
+}
+
+/** What processes and containers of runners tell, as one: the time of the first end, and of what its container is known to have ended, which says more than that it did. */
+export function allEnds(processes: RunnerEnds, containers: RunnerEnds): RunnerEnds {
+  const ends = new Map(processes);
+  for (const [runner, end] of containers) {
+    const heard = processes.get(runner)?.at ?? end.at;
+    ends.set(runner, { at: heard < end.at ? heard : end.at, words: end.words });
   }
   return ends;
 }
