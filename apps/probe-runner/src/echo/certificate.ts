@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -67,14 +67,34 @@ function covers(pem: string, names: readonly string[]): boolean {
  */
 async function makeInProcess(order: CertificateOrder): Promise<StoredCertificate> {
   const child = spawn(process.execPath, [fileURLToPath(builtFile('echo/certificate-maker'))], { stdio: 'pipe', env: {} });
-  // Many runners may start at the same time, and what they measure matters more. Not started: told below.
-  if (child.pid !== undefined) setPriority(child.pid, makerPriority);
-  child.stdin.end(JSON.stringify(order));
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', resolve);
   });
-  const [code, made, problem] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
-  if (code !== 0) throw new Error(`the certificate of the echo target was not made: ${problem}`);
-  return JSON.parse(made) as StoredCertificate;
+  const gone = exited.then(() => undefined, () => undefined);
+  try {
+    // Not started, it may have no streams; why is the rejection.
+    if (child.pid === undefined) await exited;
+    else stepBack(child.pid);
+    // It ended before it had read the order: its exit code and what it wrote tell why.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(order));
+    const [code, made, problem] = await Promise.all([exited, text(child.stdout), text(child.stderr)]);
+    if (code !== 0) throw new Error(`the certificate of the echo target was not made: ${problem}`);
+    return JSON.parse(made) as StoredCertificate;
+  } finally {
+    // Whatever failed: it would wait for its order for ever.
+    child.kill('SIGKILL');
+    await gone;
+  }
+}
+
+/** Many runners may start at the same time, and what they measure matters more. It is made all the same where that may not be chosen. */
+function stepBack(pid: number): void {
+  try {
+    // Less nice than this process it may not become.
+    setPriority(pid, Math.max(makerPriority, getPriority()));
+  } catch {
+    // It runs as this process does.
+  }
 }

@@ -5,6 +5,7 @@ import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { messageOf, type RunnerLog } from '../log.ts';
 import { ownAddresses, reachable, type Address } from './addresses.ts';
+import { CertificateKeeper, retryAfterMs } from './certificate-keeper.ts';
 import { echoCertificate, type EchoCertificate } from './certificate.ts';
 import { Counters } from './counters.ts';
 import { EchoDns, type Upstream } from './dns.ts';
@@ -56,12 +57,16 @@ export class EchoTarget {
   #certifying: NodeJS.Timeout | undefined;
   #http: HttpServer | undefined;
   #secure: Promise<{ https: Server; dot: Server }> | undefined;
-  #certificate: Promise<EchoCertificate> | undefined;
+  readonly #keeper: CertificateKeeper;
 
   constructor(options: EchoOptions) {
     this.#options = options;
     this.#dns = new EchoDns(this.counters, options.upstream);
     this.addresses = (options.advertised?.length ? options.advertised : options.addresses).map(reachable);
+    this.#keeper = new CertificateKeeper(
+      () => this.#certify(),
+      (error) => options.log?.error({ error: messageOf(error) }, `the echo target has no certificate: it answers neither HTTPS nor DNS over TLS; tried again when somebody asks, not within ${retryAfterMs / 1000} s`),
+    );
   }
 
   /** PEM of the authority behind its certificate. */
@@ -133,29 +138,29 @@ export class EchoTarget {
   }
 
   #certified(): Promise<EchoCertificate> {
-    const { certificate, folder, names, log } = this.#options;
-    if (certificate !== undefined) return Promise.resolve(certificate);
+    const { certificate } = this.#options;
+    return certificate === undefined ? this.#keeper.certificate() : Promise.resolve(certificate);
+  }
+
+  #certify(): Promise<EchoCertificate> {
+    const { folder, names } = this.#options;
     const all = [...this.addresses, ...ownAddresses()].map(({ address }) => address);
-    return (this.#certificate ??= echoCertificate(folder, [...new Set([...all, ...names])]).catch((error: unknown) => {
-      log?.error({ error: messageOf(error) }, 'the echo target has no certificate: it answers neither HTTPS nor DNS over TLS; tried again when somebody asks');
-      this.#certificate = undefined;
-      throw error;
-    }));
+    return echoCertificate(folder, [...new Set([...all, ...names])]);
   }
 
   /** TLS and HTTP/2 are loaded by the first connection that needs them. */
   #tls(side: 'https' | 'dot', socket: Socket, listener: ReturnType<typeof echoListener>): void {
     socket.pause();
-    this.#secure ??= this.#makeSecure(listener);
+    this.#secure ??= this.#makeSecure(listener).catch((error: unknown) => {
+      this.#secure = undefined;
+      throw error;
+    });
     this.#secure.then(
       (servers) => {
         servers[side].emit('connection', socket);
         socket.resume();
       },
-      () => {
-        this.#secure = undefined;
-        socket.destroy();
-      },
+      () => socket.destroy(),
     );
   }
 
