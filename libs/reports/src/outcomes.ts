@@ -75,7 +75,7 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
     if (rows.length < page) break;
   }
   await client.query('close outcomes');
-  return runners.map(({ runner, node, state, reason, cut, endedAt, starvation }): RunnerOutcome => {
+  return runners.map(({ runner, node, state, reason, cut, startedAt, endedAt, starvation }): RunnerOutcome => {
     // One that ended, or was canceled, measured until then.
     const goneAt = ends.get(runner)?.at ?? (cut === 'ended' || state === 'canceled' ? endedAt : null);
     return {
@@ -84,6 +84,7 @@ export async function loadOutcomes(client: pg.PoolClient, taskUid: string, round
       state,
       ...(reason === null ? {} : { reason }),
       ...(cut === null ? {} : { cut }),
+      ...(startedAt === null || endedAt === null ? {} : { startedAt: startedAt.toISOString(), endedAt: endedAt.toISOString() }),
       ...(goneAt === null ? {} : { goneAt: goneAt.toISOString() }),
       ...(starvation === null ? {} : { starvation }),
       targets: resultsOf.get(runner) ?? [],

@@ -10,6 +10,9 @@ export interface RunnerOutcome {
   reason?: string;
   /** What broke the round off on it. */
   cut?: CutCause;
+  /** RFC 3339: when it measured. Absent where nobody knows. */
+  startedAt?: string;
+  endedAt?: string;
   /** RFC 3339: it ended or was canceled then, or somewhat later. Absent where it was not, or nobody knows when. */
   goneAt?: string;
   starvation?: Starvation;

@@ -5,20 +5,22 @@ import { exhaustionOf } from './exhaustion.ts';
 import { evidenceOf, observe, type Observation, type RunnerOutcome } from './observation.ts';
 import { judgeReachability } from './reachability.ts';
 import { holdsWhenStarved } from './starved.ts';
+import { ofOneTime, otherTimes, withTimes } from './times.ts';
 
 /**
  * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
- * `missing`. Latencies and timeouts of starved probers, and failures that are a prober's own, are not used to accuse
+ * `missing`. What was measured at another time than by most is no proof of where a fault lies. Latencies and timeouts of starved probers, and failures that are a prober's own, are not used to accuse
  * anybody; a refusal, a wrong answer, or silence for much longer than it stood still, which a starved prober met counts. Nor is what a runner's end left open
  * (`withoutCut`). None of that makes a round healthy, nor does one of whose task a part could not be tested (`notTested`, in words:
  * `spec.target.ipv6: why`). `canceled`: the round was, which is the first thing to say of it.
  */
 export function verdictOf(outcomes: readonly RunnerOutcome[], notTested: readonly string[] = [], canceled = outcomes.some(({ state }) => state === 'canceled')): Verdict {
   const runners = withoutCut(outcomes);
-  const observations = runners
-    .filter((r) => r.state !== 'canceled')
-    .flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result)));
-  const findings = [...judgeReachability(observations, silentNodes(runners)), ...judgeRunners(runners), ...judgeParts(notTested), ...(canceled ? [cancellation(runners)] : [])];
+  const measured = runners.filter((r) => r.state !== 'canceled');
+  const others = otherTimes(measured);
+  const observations = ofOneTime(measured.flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result))), others);
+  const found = judgeReachability(observations, silentNodes(runners)).map((finding) => withTimes(finding, others));
+  const findings = [...found, ...judgeRunners(runners), ...judgeParts(notTested), ...(canceled ? [cancellation(runners)] : [])];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
