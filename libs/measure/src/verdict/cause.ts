@@ -16,10 +16,11 @@ export interface Cause {
 /** How a sentence says that one, or several, fail for this cause: who answers wrongly must not be called silent. */
 export const failing = (cause: Cause | undefined, many = false): string => `${many ? 'do' : 'does'} not answer${cause?.answers === true ? ' as expected' : ''}`;
 
+const refusedWords = 'connections are refused: the host answers, but nothing listens on that port or a rule rejects it';
 const byError: Record<ProbeErrorCode, Cause> = {
   timeout: { text: 'requests get no answer in time' },
   'connect-timeout': { text: 'connections cannot be made in time: packets are dropped on the way, or the host is gone' },
-  refused: { code: 'target-refused', text: 'connections are refused: the host answers, but nothing listens on that port or a rule rejects it' },
+  refused: { code: 'target-refused', text: refusedWords },
   reset: { text: 'connections are reset' },
   unreachable: { text: 'there is no route to the address' },
   unresolved: { code: 'name-unresolved', text: 'the name cannot be resolved' },
@@ -34,8 +35,41 @@ const byError: Record<ProbeErrorCode, Cause> = {
   canceled: { text: 'the round was canceled' },
 };
 
-/** What the failures of these observations have in common, where one kind of error dominates. */
+/** How a sentence counts failures: "8 refused, 7 without an answer in time". */
+const shortly: Record<ProbeErrorCode, string> = {
+  timeout: 'without an answer in time',
+  'connect-timeout': 'with connections not made in time',
+  refused: 'refused',
+  reset: 'reset',
+  unreachable: 'without a route',
+  unresolved: 'with the name not resolved',
+  tls: 'with a failed TLS handshake',
+  protocol: 'answered in another protocol',
+  status: 'answered with another HTTP status',
+  rcode: 'answered with another DNS reply code',
+  answer: 'without the expected DNS answers',
+  forbidden: 'forbidden by the target policy',
+  closed: 'closed without an answer',
+  local: "not sent by the prober's own system",
+  canceled: 'canceled',
+};
+/** Kinds of failures told one by one. */
+const maxKinds = 4;
+
+/** Why these observations are bad: the kind of error that dominates or, where none does, all of them by how often they came. */
 export function causeOf(all: readonly Observation[]): Cause | undefined {
+  const { counts, total } = errorsOf(all);
+  if (total === 0) return undefined;
+  return dominantOf(all) ?? { text: listed(counts.map(([code, count]) => [shortly[code], count])) };
+}
+
+function listed(counts: readonly (readonly [string, number])[]): string {
+  const rest = counts.slice(maxKinds).reduce((sum, [, count]) => sum + count, 0);
+  return [...counts.slice(0, maxKinds).map(([words, count]) => `${count} ${words}`), ...(rest > 0 ? [`${rest} for other reasons`] : [])].join(', ');
+}
+
+/** The most frequent first. */
+function errorsOf(all: readonly Observation[]): { counts: [ProbeErrorCode, number][]; total: number } {
   const counts = new Map<ProbeErrorCode, number>();
   let total = 0;
   for (const { result } of all) {
@@ -44,12 +78,29 @@ export function causeOf(all: readonly Observation[]): Cause | undefined {
       total += count;
     }
   }
-  const top = [...counts].sort((a, b) => b[1] - a[1])[0];
+  return { counts: [...counts].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])), total };
+}
+
+/** What the failures of these observations have in common, where one kind of error dominates. */
+export function dominantOf(all: readonly Observation[]): Cause | undefined {
+  const { counts, total } = errorsOf(all);
+  const [top] = counts;
   if (top === undefined || top[1] < total * dominant) return undefined;
-  const cause = byError[top[0]];
+  const cause = top[0] === 'refused' ? { ...byError.refused, text: refusal(all) } : byError[top[0]];
   const seen = detail(top[0], all);
   return seen === undefined ? cause : { ...cause, text: `${cause.text} (${seen})` };
 }
+
+/** A Service refuses for reasons of its own, and who asks an address may not know that it is one. What is said of the layers of a Service has that already. */
+function refusal(all: readonly Observation[]): string {
+  const own = all.filter(({ result: { layer } }) => layer === 'url' || layer === 'dns');
+  if (own.length === 0) return refusedWords;
+  return own.every(({ result: { address } }) => serviceName.test(URL.parse(address)?.host || address))
+    ? `${refusedWords}, or the Service has no ready endpoints or no such port`
+    : `${refusedWords}, or it is the address of a Service that has no ready endpoints or no such port`;
+}
+/** `shop.default.svc`, `shop.default.svc.cluster.local`, with a port or not. */
+const serviceName = /\.svc(?:[.:]|$)/;
 
 /** What came instead, or what the system said: the most telling single fact. */
 function detail(code: ProbeErrorCode, all: readonly Observation[]): string | undefined {

@@ -11,7 +11,7 @@ const cluster: Cluster = { nodes: ['node-1', 'node-2', 'node-3', 'node-4'], fami
 const refused: ResultOptions = { failed: 2, error: 'refused' };
 const timedOut: ResultOptions = { failed: 2, error: 'connect-timeout' };
 const lossy: ResultOptions = { latenciesUs: [900], failed: 1, error: 'refused' };
-const told = 'the runner was told to end (its pod was deleted, or its workload changed) during the round; measured until 2026-01-02T03:04:05.000Z';
+const told = 'the runner was told to end (SIGTERM) during the round; measured until 2026-01-02T03:04:05.000Z';
 
 /** What is left of a result when the round is broken off: the rest was under way, or not sent. */
 const brokenOff = [{ unsent: 6 }, { latenciesUs: [800, 900], unsent: 4 }, { canceled: 1, unsent: 5 }, { latenciesUs: [800], canceled: 1 }] as const satisfies ResultOptions[];

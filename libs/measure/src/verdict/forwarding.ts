@@ -1,7 +1,7 @@
 import type { FindingCode } from '@roundsman/api';
 import { compareNames } from '../names.ts';
 import { forwardingLayers, type Below, type ForwardingLayer } from './below.ts';
-import { causeOf, failing, impairment, topStatus } from './cause.ts';
+import { causeOf, dominantOf, failing, impairment, topStatus } from './cause.ts';
 import { draftOf, type Draft, type Words } from './draft.ts';
 import { limited } from './mesh.ts';
 import { bySource, combine, deadAmong, type Health, type Observation } from './observation.ts';
@@ -124,7 +124,7 @@ export function codeOf(layer: ForwardingLayer, seen: readonly Observation[]): Fi
 function explains(whole: Draft, code: FindingCode, seen: readonly Observation[]): boolean {
   if (whole.layer === 'endpoint') return true;
   if (telling.has(code)) return false;
-  if (code.startsWith('ingress-')) return code === 'ingress-backend' || (whole.layer === 'loadBalancer' && code === 'ingress-down' && causeOf(seen)?.text === causeOf(whole.seen)?.text);
+  if (code.startsWith('ingress-')) return code === 'ingress-backend' || (whole.layer === 'loadBalancer' && code === 'ingress-down' && dominantOf(seen)?.text === dominantOf(whole.seen)?.text);
   return true;
 }
 

@@ -139,6 +139,24 @@ describe('verdict of targets outside the mesh', () => {
     expect(verdict.summary).toContain(text);
   });
 
+  it('counts the reasons, the most frequent first, where none dominates', () => {
+    const mixed = (path: ResultOptions, errors: Record<string, number>): RunnerOutcome[] => url(() => path).map((r) => ({ ...r, targets: r.targets.map((t) => ({ ...t, errors })) }));
+    expect(judgeAll(mixed({ failed: 5 }, { timeout: 2, refused: 3 })).summary).toMatch(/ fails from every node that tried: 9 refused, 6 without an answer in time\.$/);
+    expect(judgeAll(mixed({ latenciesUs: [900], failed: 9 }, { timeout: 1, 'connect-timeout': 3, refused: 2, reset: 1, closed: 1, tls: 1 }))).toMatchObject({
+      state: 'degraded',
+      findings: [{ code: 'target-degraded', message: expect.stringMatching(/some requests fail: 9 with connections not made in time, 6 refused, 3 closed without an answer, 3 reset, 6 for other reasons\.$/) }],
+    });
+    expect(judgeAll(mesh((from, to) => (from !== to && to === 'node-3' ? { failed: 2 } : good)).map((r) => ({ ...r, targets: r.targets.map((t) => (t.ok ? t : { ...t, errors: { refused: 1, reset: 1 } })) }))).summary).toContain('every node fails to reach it; 2 refused, 2 reset.');
+  });
+
+  it.each([
+    ['http://shop.default.svc:8080/', 'or a rule rejects it, or the Service has no ready endpoints or no such port.'],
+    ['kube-dns.kube-system.svc.cluster.local:53', 'or a rule rejects it, or the Service has no ready endpoints or no such port.'],
+    ['http://10.96.0.7/', 'or a rule rejects it, or it is the address of a Service that has no ready endpoints or no such port.'],
+  ])('says what else refuses where it may be a Service: %s', (address, words) => {
+    expect(judgeAll(url(() => ({ failed: 2, error: 'refused', address }))).summary).toMatch(new RegExp(`${words}$`));
+  });
+
   it('names the path when one node fails only', () => {
     expect(codes(url((from) => (from === 'node-2' ? dead : good)))).toEqual(['path-broken path node-2 -> url']);
   });
@@ -180,6 +198,13 @@ describe('verdict of runners', () => {
     expect(verdict.state).toBe('broken');
     expect(verdict.findings.map((f) => f.code)).toEqual(['target-refused', 'prober-starved', 'prober-starved', 'prober-starved']);
     expect(verdict.summary).toContain('connections are refused');
+  });
+
+  it.each(['closed', 'reset', 'tls'] as const)('names what fails for all of them by %s, for no reason of time, unless one was served', (error) => {
+    const found = (of: (node: string) => ResultOptions): string[] => judgeAll(nodes.map((node): RunnerOutcome => ({ runner: node, node, state: 'failed', starvation: starved, targets: [resultOf('url', of(node))] }))).findings.map(({ code }) => code).filter((code) => code !== 'prober-starved');
+    expect(found(() => ({ failed: 18, error }))).toEqual([error === 'tls' ? 'tls-failed' : 'target-down']);
+    // One that was served, or one request that was: the others may have been too late.
+    if (error !== 'tls') for (const other of [good, { latenciesUs: [900], failed: 17, error }, dead]) expect(found((node) => (node === 'node-1' ? other : { failed: 18, error }))).toEqual([]);
   });
 
   it('lets the success of one starved prober clear a target that another finds refusing', () => {

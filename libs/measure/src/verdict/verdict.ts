@@ -4,23 +4,25 @@ import { withoutCut } from './cut.ts';
 import { exhaustionOf } from './exhaustion.ts';
 import { evidenceOf, observe, type Observation, type RunnerOutcome } from './observation.ts';
 import { judgeReachability } from './reachability.ts';
-import { holdsWhenStarved } from './starved.ts';
+import { failsForAll, holdsWhenStarved } from './starved.ts';
 import { ofOneTime, otherTimes, withTimes } from './times.ts';
 
 /**
  * Says what is broken, from everything a round measured: every expected runner must be among `runners`, silent ones as
  * `missing`. What was measured at another time than by most is no proof of where a fault lies. Latencies and timeouts of starved probers, and failures that are a prober's own, are not used to accuse
- * anybody; a refusal, a wrong answer, or silence for much longer than it stood still, which a starved prober met counts. Nor is what a runner's end left open
+ * anybody; a refusal, a wrong answer, or silence for much longer than it stood still, which a starved prober met counts,
+ * as does what fails for everybody for no reason of time. Nor is what a runner's end left open
  * (`withoutCut`). None of that makes a round healthy, nor does one of whose task a part could not be tested (`notTested`, in words:
  * `spec.target.ipv6: why`). `canceled`: the round was, which is the first thing to say of it.
  */
 export function verdictOf(outcomes: readonly RunnerOutcome[], notTested: readonly string[] = [], canceled = outcomes.some(({ state }) => state === 'canceled')): Verdict {
   const runners = withoutCut(outcomes);
   const measured = runners.filter((r) => r.state !== 'canceled');
+  const isTrusted = trustIn(measured);
   const others = otherTimes(measured);
   const observations = ofOneTime(measured.flatMap((r) => r.targets.filter((result) => isTrusted(r, result)).map((result) => observe(r.node, result))), others);
   const found = judgeReachability(observations, silentNodes(runners)).map((finding) => withTimes(finding, others));
-  const findings = [...found, ...judgeRunners(runners), ...judgeParts(notTested), ...(canceled ? [cancellation(runners)] : [])];
+  const findings = [...found, ...judgeRunners(runners, isTrusted), ...judgeParts(notTested), ...(canceled ? [cancellation(runners)] : [])];
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
@@ -28,9 +30,13 @@ export function verdictOf(outcomes: readonly RunnerOutcome[], notTested: readonl
   return { state: stateOf(findings), summary: summaryOf(findings, observations, runners, canceled), findings };
 }
 
+type IsTrusted = (runner: RunnerOutcome, result: TargetResult) => boolean;
+
 /** The two ways in which a prober spoils what it measured. */
-const isTrusted = (runner: RunnerOutcome, result: TargetResult): boolean =>
-  exhaustionOf(result) === undefined && (runner.starvation?.suspect !== true || holdsWhenStarved(result, runner.starvation));
+function trustIn(runners: readonly RunnerOutcome[]): IsTrusted {
+  const dead = runners.some(({ starvation }) => starvation?.suspect === true) ? failsForAll(runners.flatMap(({ targets }) => targets)) : new Set<string>();
+  return ({ starvation }, result) => exhaustionOf(result) === undefined && (starvation?.suspect !== true || dead.has(result.target) || holdsWhenStarved(result, starvation));
+}
 
 function silentNodes(runners: readonly RunnerOutcome[]): Set<string> {
   const heard = new Set(runners.filter((r) => r.state !== 'missing').map((r) => r.node));
@@ -49,7 +55,7 @@ function cancellation(runners: readonly RunnerOutcome[]): RoundFinding {
   return { code: 'round-canceled', severity: 'info', subject: 'round', message: `The round was canceled before its end${told.length === 0 ? '' : `: ${reasonsOf(told)}`}.`, evidence: [] };
 }
 
-function judgeRunners(runners: readonly RunnerOutcome[]): RoundFinding[] {
+function judgeRunners(runners: readonly RunnerOutcome[], isTrusted: IsTrusted): RoundFinding[] {
   const findings: RoundFinding[] = [];
   if (runners.length > 1 && runners.every((r) => r.state === 'missing')) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: `The round measured nothing: none of its ${runners.length} runners reported: ${reasonsOf(runners)}.`, evidence: [] });
