@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { ProbeError, clip } from './errors.ts';
 import { parseAddress, type Policy } from '@roundsman/api/policy';
 
-/** Where a target's exchanges go for the whole round: resolved once, checked, and never resolved again. */
+/** Where a target's exchanges go, from when on it was found: checked, and never resolved again in that round. */
 export interface Pinned {
   address: string;
   port: number;
@@ -11,13 +11,16 @@ export interface Pinned {
   resolveUs?: number;
 }
 
+/** Finds an address of a name; family 0 is either. Rejects where there is none. */
+export type Lookup = (host: string, options: { family: 0 | 4 | 6 }) => Promise<{ address: string; family: number }>;
+
 /**
- * Resolves `host` and checks the address against the policy.
- * Rejects with a ProbeError (`unresolved`, `forbidden`, `canceled`), which is a result and not a fault.
+ * Resolves `host`, however long that takes, and checks the address against the policy.
+ * Rejects with a ProbeError (`unresolved`, `forbidden`), which is a result and not a fault.
  */
-export async function pin(host: string, port: number, family: 'v4' | 'v6' | undefined, policy: Policy, signal: AbortSignal, timeoutMs: number): Promise<Pinned> {
+export async function pin(host: string, port: number, family: 'v4' | 'v6' | undefined, policy: Policy, find: Lookup = lookup): Promise<Pinned> {
   const literal = parseAddress(host);
-  const pinned = literal === undefined ? await resolve(host, port, family, signal, timeoutMs) : fromLiteral(literal.toString(), port, family);
+  const pinned = literal === undefined ? await resolve(host, port, family, find) : fromLiteral(literal.toString(), port, family);
   const refusal = policy.refusal(pinned.address, port);
   if (refusal !== undefined) throw new ProbeError('forbidden', clip(literal === undefined ? `${host} resolves to a forbidden address: ${refusal}` : refusal));
   return pinned;
@@ -29,21 +32,12 @@ function fromLiteral(address: string, port: number, family: 'v4' | 'v6' | undefi
   return { address, port, family: own === 'v6' ? 6 : 4 };
 }
 
-async function resolve(host: string, port: number, family: 'v4' | 'v6' | undefined, signal: AbortSignal, timeoutMs: number): Promise<Pinned> {
+async function resolve(host: string, port: number, family: 'v4' | 'v6' | undefined, find: Lookup): Promise<Pinned> {
   const started = performance.now();
-  const stop = Promise.withResolvers<never>();
-  const onAbort = (): void => stop.reject(new ProbeError('canceled', 'canceled while resolving the name'));
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  const timer = setTimeout(() => stop.reject(new ProbeError('unresolved', `${clip(host)} was not resolved within ${timeoutMs} ms`)), timeoutMs);
   try {
-    const found = await Promise.race([lookup(host, { family: family === 'v4' ? 4 : family === 'v6' ? 6 : 0 }), stop.promise]);
+    const found = await find(host, { family: family === 'v4' ? 4 : family === 'v6' ? 6 : 0 });
     return { address: found.address, port, family: found.family === 6 ? 6 : 4, resolveUs: (performance.now() - started) * 1000 };
   } catch (error) {
-    if (error instanceof ProbeError) throw error;
     throw new ProbeError('unresolved', clip(`${host}: ${error instanceof Error ? error.message : String(error)}`));
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
   }
 }

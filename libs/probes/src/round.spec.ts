@@ -1,10 +1,12 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTcp } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { httpTargetSchema, type HttpTarget, type ProbeTarget, type RequestBudget } from '@roundsman/api';
+import { dnsTargetSchema, httpTargetSchema, type HttpTarget, type ProbeTarget, type RequestBudget } from '@roundsman/api';
 import { compilePolicy } from '@roundsman/api/policy';
+import type { Lookup } from './resolve.ts';
 import { plannedRequests, runMaximum, runRound, runTarget, type RoundProgress } from './round.ts';
 import { closeAll, listen } from './testing/listen.ts';
 
@@ -99,13 +101,52 @@ describe('runRound', () => {
     expect(byId.good).toMatchObject({ ok: true, succeeded: 10 });
     expect(good.times).toHaveLength(10);
     expect(byId.unresolved).toMatchObject({ planned: 10, sent: 10, failed: 10, errors: { unresolved: 10 }, ok: false });
-    expect(byId.unresolved!.failures).toHaveLength(1);
+    expect(byId.unresolved!.failures).toHaveLength(10);
     expect(byId.unresolved!.failures[0]!.message).toContain('no-such-host.invalid');
     expect(byId.metadata).toMatchObject({ errors: { forbidden: 10 } });
     expect(byId.own).toMatchObject({ errors: { forbidden: 10 } });
     expect(byId.silent).toMatchObject({ errors: { timeout: 10 } });
     expect(byId.family!.failures[0]!.message).toBe('127.0.0.1 is not an IPv6 address');
     expect(outcome).toMatchObject({ state: 'failed', reason: '5 of 6 targets failed; unresolved: success rate 0 (0 of 10) is below 1' });
+  });
+
+  it('goes where a name leads from when on it resolves, also a DNS server\'s', async () => {
+    const server = await counting();
+    const dns = createSocket('udp4');
+    const queries: number[] = [];
+    dns.on('message', (query, from) => {
+      queries.push(performance.now());
+      query[2] = 0x81;
+      dns.send(query, from.port, from.address);
+    });
+    dns.bind(0, '127.0.0.1');
+    await once(dns, 'listening');
+    let lookups = 0;
+    const lookup: Lookup = async (host) => {
+      lookups += 1;
+      if (lookups <= 2) throw new Error(`queryA ETIMEOUT ${host}`);
+      return { address: '127.0.0.1', family: 4 };
+    };
+    const stop = new AbortController();
+    const targets = [
+      target('http', server.url.replace('127.0.0.1', 'late.default.svc')),
+      dnsTargetSchema.parse({ id: 'dns', layer: 'dns', probe: 'dns', server: 'dns.default.svc', port: dns.address().port, protocol: 'udp', domain: 'x.test', recordType: 'A' }),
+    ];
+    const running = runRound({ targets, request: budget({ qps: 20, durationMs: 3_600_000 }), expect: {} }, {}, { signal: stop.signal, lookup });
+    await asked(server, 3);
+    await asked({ times: queries }, 3);
+    stop.abort();
+    const outcome = await running;
+    dns.close();
+    // Two names, each looked up twice.
+    expect(lookups).toBe(4);
+    for (const { sent, succeeded, failed, errors, failures } of outcome.targets) {
+      expect(errors.unresolved).toBeGreaterThan(0);
+      expect([failed, sent]).toEqual([errors.unresolved! + (errors.canceled ?? 0), succeeded + failed]);
+      expect(failures[0]!.message).toMatch(/^(late|dns)\.default\.svc: queryA ETIMEOUT/);
+    }
+    expect(outcome.targets[0]!.succeeded).toBeGreaterThanOrEqual(2);
+    expect(outcome.targets[0]!.succeeded).toBeLessThanOrEqual(server.times.length);
   });
 
   it('judges the address that a name resolves to', async () => {

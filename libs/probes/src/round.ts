@@ -8,7 +8,8 @@ import { limitsFor, type Limits } from './limits.ts';
 import { compilePolicy, type Policy } from '@roundsman/api/policy';
 import type { Prepared, Probe } from './probe.ts';
 import { rehearse } from './rehearsal.ts';
-import { pin, type Pinned } from './resolve.ts';
+import { Resolution } from './resolution.ts';
+import { pin, type Lookup, type Pinned } from './resolve.ts';
 import { dueAt, latestSend, sendAll, type Schedule } from './sending.ts';
 import { startStarvationMeter } from './starvation.ts';
 import { TargetRun } from './target-run.ts';
@@ -17,8 +18,10 @@ import { after, longestTimerMs } from './timer.ts';
 /** Every probe kind. Adding one is one folder and one line here. */
 export const probes: { http: Probe<HttpTarget>; dns: Probe<DnsTarget> } = { http: prepareHttp, dns: prepareDns };
 
-/** How long names may take to resolve at the start of a round, milliseconds. */
+/** How long the first request waits for the names of a round, milliseconds. */
 export const resolveTimeoutMs = 5000;
+/** The same where the round has no time to spare: its schedule and the last answer shall end before its deadline. */
+const leastResolveMs = 1000;
 
 /** The numbers of a live sample; who runs the round adds whose it is. */
 export type RoundProgress = Pick<LiveSample, 'progress' | 'targets' | 'planned' | 'sent' | 'succeeded' | 'failed' | 'p50Us' | 'p99Us' | 'errors'>;
@@ -44,6 +47,8 @@ export interface ProbeContext {
    * Absent: however long that takes.
    */
   endAtMs?: number;
+  /** Absent: as the system resolves names. */
+  lookup?: Lookup;
 }
 
 /** What a round has measured so far: requests under way are not among those sent. */
@@ -103,27 +108,30 @@ async function execute(order: Pick<WorkOrder, 'targets' | 'request' | 'expect'>,
   const stopKeeping = keepMeasured(runs.map(({ run }) => run), order.expect, { startedAt, startedWall }, ctx);
   const cancel = (): void => runs.forEach(({ run }) => run.cancel());
   ctx.signal.addEventListener('abort', cancel, { once: true });
+  const { durationMs, timeoutMs } = budget;
+  const resolutions = resolutionsOf(runs.map(({ prepared }, i) => ({ prepared, target: order.targets[i]! })), ctx);
   let starvation: Starvation;
   try {
-    const pinned = await pinAll(runs.map(({ prepared }, i) => ({ prepared, target: order.targets[i]! })), ctx);
+    const spareMs = (ctx.endAtMs ?? Number.POSITIVE_INFINITY) - Date.now() - durationMs - timeoutMs;
+    const found = await firstOf(resolutions, Math.min(resolveTimeoutMs, Math.max(leastResolveMs, spareMs)), ctx.signal);
     const start = performance.now();
-    const { durationMs, timeoutMs } = budget;
     const over = ctx.endAtMs === undefined ? Number.POSITIVE_INFINITY : start + ctx.endAtMs - Date.now();
     const schedule: Schedule = { start, durationMs, interval: 1000 / budget.qps, planned, lanes: runs.length, over, timeoutMs };
     const limits = { ...limitsFor(budget, runs.length), ...ctx.limits };
     const ready: TargetRun[] = [];
     runs.forEach(({ run }, i) => {
-      const where = pinned[i]!;
-      if (where instanceof ProbeError) {
+      const where = found[i]!;
+      if (where instanceof ProbeError && where.code !== 'unresolved') {
         run.refuse(where);
         return;
       }
       const lane = ready.push(run) - 1;
-      run.begin(where, (slot) => dueAt(schedule, lane, slot), timeoutMs, limits, latestSend(schedule));
+      run.begin(resolutions[i]!.lead(run), (slot) => dueAt(schedule, lane, slot), timeoutMs, limits, latestSend(schedule));
     });
     await sendAll(ready, schedule, ctx.signal);
   } finally {
     ctx.signal.removeEventListener('abort', cancel);
+    for (const resolution of resolutions) resolution.stop();
     starvation = meter.stop();
     reporting.stop();
     stopKeeping();
@@ -152,7 +160,7 @@ export async function runMaximum(target: ProbeTarget, load: { inFlight: number; 
   const run = new TargetRun(target, prepared, Number.MAX_SAFE_INTEGER);
   const cancel = (): void => run.cancel();
   ctx.signal.addEventListener('abort', cancel, { once: true });
-  const [pinned] = await pinAll([{ prepared, target }], ctx);
+  const [pinned] = await firstOf(resolutionsOf([{ prepared, target }], ctx), resolveTimeoutMs, ctx.signal);
   const startedAt = performance.now();
   if (pinned instanceof ProbeError) throw pinned;
   run.begin(pinned!, () => Number.POSITIVE_INFINITY, load.timeoutMs, { connections: load.inFlight, inFlight: load.inFlight, ...ctx.limits });
@@ -168,24 +176,21 @@ function prepare(target: ProbeTarget, expect: SuccessCondition, materials: Mater
   return target.probe === 'http' ? probes.http(target, expect, materials) : probes.dns(target, expect, materials);
 }
 
-/** Each host is resolved once. An error is that target's result. */
-async function pinAll(targets: { prepared: Prepared; target: ProbeTarget }[], ctx: ProbeContext): Promise<(Pinned | ProbeError)[]> {
-  const policy = ctx.policy ?? compilePolicy();
-  const known = new Map<string, Promise<Pinned | ProbeError>>();
-  return Promise.all(
-    targets.map(({ prepared: { host, port }, target: { family } }) => {
-      const key = `${host} ${port} ${family ?? ''}`;
-      let pinned = known.get(key);
-      if (pinned === undefined) {
-        pinned = pin(host, port, family, policy, ctx.signal, resolveTimeoutMs).catch((error: unknown) => {
-          if (error instanceof ProbeError) return error;
-          throw error;
-        });
-        known.set(key, pinned);
-      }
-      return pinned;
-    }),
-  );
+/** Of each target; targets of the same host, port and family share one. */
+function resolutionsOf(targets: { prepared: Prepared; target: ProbeTarget }[], { policy = compilePolicy(), lookup }: ProbeContext): Resolution[] {
+  const known = new Map<string, Resolution>();
+  return targets.map(({ prepared: { host, port }, target: { family } }) => {
+    const key = `${host} ${port} ${family ?? ''}`;
+    const resolution = known.get(key) ?? new Resolution(host, () => pin(host, port, family, policy, lookup));
+    known.set(key, resolution);
+    return resolution;
+  });
+}
+
+/** Where each leads; each is looked up once. */
+async function firstOf(resolutions: readonly Resolution[], timeoutMs: number, signal: AbortSignal): Promise<(Pinned | ProbeError)[]> {
+  const first = new Map([...new Set(resolutions)].map((resolution) => [resolution, resolution.first(timeoutMs, signal)]));
+  return Promise.all(resolutions.map((resolution) => first.get(resolution)!));
 }
 
 function reportProgress(runs: TargetRun[], planned: number, ctx: ProbeContext): { stop(): void } {

@@ -1,6 +1,7 @@
 import type { ProbeTarget, SuccessCondition, TargetResult } from '@roundsman/api';
 import { ProbeError } from './errors.ts';
 import type { Limits } from './limits.ts';
+import { Nowhere } from './nowhere.ts';
 import type { Lane, Prepared, Prober } from './probe.ts';
 import { Recorder } from './recorder.ts';
 import type { Pinned } from './resolve.ts';
@@ -21,6 +22,7 @@ export class TargetRun implements Lane {
   #until = Number.POSITIVE_INFINITY;
   #due = 0;
   #limits: Limits | undefined;
+  #timeoutMs = 0;
   #taken = 0;
   #open = true;
   #pumping = false;
@@ -36,16 +38,20 @@ export class TargetRun implements Lane {
    * Connects nothing yet. `intended(k)` tells when request k is due, milliseconds of performance.now(). After `until` nothing is sent, also when a process
    * that stood still until then wakes up with all of it due.
    */
-  begin(pinned: Pinned, intended: (slot: number) => number, timeoutMs: number, limits: Limits, until = Number.POSITIVE_INFINITY): void {
-    this.#family = pinned.family === 6 ? 'v6' : 'v4';
-    if (pinned.resolveUs !== undefined) this.record.phase('dns', pinned.resolveUs / 1000);
+  begin(where: Pinned | Nowhere, intended: (slot: number) => number, timeoutMs: number, limits: Limits, until = Number.POSITIVE_INFINITY): void {
     this.#intended = intended;
+    this.#timeoutMs = timeoutMs;
     this.#limits = limits;
     this.#until = until;
-    this.#prober = this.#prepared.open(pinned, this, timeoutMs, limits);
+    this.#goTo(where, limits);
   }
 
-  /** The target cannot be addressed: every planned request fails with that reason, none goes on the wire. */
+  /** What is due from now on goes there; for a target that led nowhere so far, and had nothing under way. */
+  turnTo(where: Pinned | Nowhere): void {
+    if (this.#open && this.#limits !== undefined) this.#goTo(where, this.#limits);
+  }
+
+  /** The target may not be addressed: every planned request fails with that reason, none goes on the wire. */
   refuse(error: ProbeError): void {
     const now = performance.now();
     this.#open = false;
@@ -101,6 +107,16 @@ export class TargetRun implements Lane {
     const result = this.result(startedAt, expect);
     const sent = result.succeeded + result.failed;
     return { ...result, sent, unsent: result.planned - sent };
+  }
+
+  #goTo(where: Pinned | Nowhere, limits: Limits): void {
+    if (where instanceof Nowhere) {
+      this.#prober = where;
+      return;
+    }
+    this.#family = where.family === 6 ? 'v6' : 'v4';
+    if (where.resolveUs !== undefined) this.record.phase('dns', where.resolveUs / 1000);
+    this.#prober = this.#prepared.open(where, this, this.#timeoutMs, limits);
   }
 
   #pump(at?: number): void {
