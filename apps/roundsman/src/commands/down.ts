@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { imageBuildLabel, pauseImage } from '@roundsman/containers';
+import { dockerCommands } from '../docker-commands.ts';
 import { Home } from '../home.ts';
 import { removeHosts } from '../hosts-file.ts';
 import { endLeftovers } from '../leftovers.ts';
@@ -27,7 +27,8 @@ export async function down(options: { readonly purge?: boolean; readonly keepPod
     const state = home.state();
     if (state && (state.phase !== 'stopped' || left.length > 0)) home.saveState({ ...state, phase: 'stopped', processes: [] });
     const pods = options.keepPods ? { found: 0, mounted: [] } : await endPods(home);
-    if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}\nTheir containers end with: docker rm -f $(docker ps -aq --filter label=roundsman.io/cluster=${clusterOf(home)})\n`);
+    const commands = state?.docker === undefined ? undefined : dockerCommands(state.docker);
+    if (pods.problem !== undefined) process.stderr.write(`roundsman: pods may be left: ${pods.problem}${commands === undefined ? '' : `\nTheir containers end with: ${commands.endPods(clusterOf(home))}`}\n`);
     if (pods.mounted.length > 0) process.stderr.write(`roundsman: volumes of pods are left mounted\nAs root they go with: umount -l ${pods.mounted.join(' ')}\n`);
     const hosts = options.keepPods ? undefined : await removeHosts(home);
     if (hosts !== undefined) process.stderr.write(`roundsman: hosts of this cluster are left in ${hosts}\nTake the lines between "# BEGIN roundsman ${clusterOf(home)}" and its end out by hand.\n`);
@@ -35,7 +36,7 @@ export async function down(options: { readonly purge?: boolean; readonly keepPod
     if (rules !== undefined) process.stderr.write(`roundsman: rules of Services are left on this machine: ${rules}\nAs root they go with: nft delete table inet roundsman-${clusterOf(home)}\n`);
     const network = options.keepPods ? undefined : await removePodNetwork(home);
     if (network !== undefined) process.stderr.write(`roundsman: something of the pod network is left on this machine: ${network}\n`);
-    const images = options.purge && state?.docker !== undefined ? ` Images stay in Docker; those that nothing uses go with: docker image rm ${pauseImage} $(docker image ls -q --filter label=${imageBuildLabel})` : '';
+    const images = options.purge && commands !== undefined ? ` Images stay in Docker; those that nothing uses go with: ${commands.removeImages}` : '';
     if (options.purge) home.purge();
     const ended = ran ? 'Stopped.' : left.length > 0 ? `Ended ${left.length} processes that were left behind.` : 'It did not run.';
     say(`${ended}${pods.found === 0 ? '' : ` Ended ${pods.found} pod${pods.found === 1 ? '' : 's'}.`}${options.keepPods === true && state?.docker !== undefined ? ' Pods go on, with their network; up takes them over again.' : ''}${options.purge ? ` Removed ${home.path}.` : ''}${images}`);
