@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { dockerNotice, findDocker } from './docker.ts';
+import { dockerNotice, dockerState, findDocker } from './docker.ts';
 
 describe('the Docker of a home', () => {
   const folder = mkdtempSync(join(tmpdir(), 'roundsman-docker-choice-'));
@@ -25,7 +25,10 @@ describe('the Docker of a home', () => {
     expect(await findDocker(undefined, answering, env)).toEqual({ socket: answering });
     expect(await findDocker(undefined, undefined, { DOCKER_HOST: `unix://${answering}` })).toEqual({ socket: answering });
     expect(await findDocker(undefined, undefined, env)).toEqual({ missing: expect.stringContaining(silent) });
-    expect(await findDocker('off', answering, env)).toHaveProperty('missing');
+    expect(await findDocker('off', answering, env)).toMatchObject({ off: true });
+    // That it was switched off is remembered; that there was none is not.
+    const of = async (wanted: string | undefined) => dockerState(await findDocker(wanted, undefined, env));
+    expect([await of(answering), await of('off'), await of(undefined)]).toEqual([{ docker: answering }, { dockerOff: true }, {}]);
   });
 
   it('stays the one its pods are on while that does not answer, and a person is told; one that was asked for must answer', async () => {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { UserError } from './user-error.ts';
 
-/** Where Docker is, or why there is none, in words that say what to do. `silent`: pods of this home run there, and it does not answer now. */
-export type Docker = { readonly socket: string; readonly silent?: string } | { readonly missing: string };
+/** Where Docker is, or why there is none, in words that say what to do (`off`: somebody wanted none). `silent`: pods of this home run there, and it does not answer now. */
+export type Docker = { readonly socket: string; readonly silent?: string } | { readonly missing: string; readonly off?: true };
 
 const usual = '/var/run/docker.sock';
 const answerWithinMs = 5_000;
@@ -14,7 +14,7 @@ const notAllowed = 'this user may not use it';
  * the usual socket. Throws when one that was asked for by name does not answer; a machine without any is fine.
  */
 export async function findDocker(wanted: string | undefined, remembered: string | undefined, env: NodeJS.ProcessEnv = process.env): Promise<Docker> {
-  if (wanted === 'off') return { missing: 'it was switched off (--docker off)' };
+  if (wanted === 'off') return { missing: 'it was switched off (--docker off)', off: true };
   if (wanted === undefined && remembered !== undefined) {
     const problem = await problemOf(remembered);
     return problem === undefined ? { socket: remembered } : { socket: remembered, silent: `Docker does not answer at ${remembered} (${problem}): pods wait for it. --docker names another one, or off.` };
@@ -41,6 +41,9 @@ export function dockerNotice(docker: Docker, wanted: string | undefined, place: 
   if ('socket' in docker) return docker.silent;
   return wanted === 'off' ? undefined : `No pods${place}: ${docker.missing}. Everything that needs no containers works.`;
 }
+
+/** What is remembered of it. */
+export const dockerState = (docker: Docker): { readonly docker?: string; readonly dockerOff?: true } => ('socket' in docker ? { docker: docker.socket } : docker.off === true ? { dockerOff: true } : {});
 
 /** Why the daemon behind this socket does not answer. */
 function problemOf(socket: string): Promise<string | undefined> {

@@ -123,6 +123,19 @@ export async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefine
   }
 }
 
+/** Which nodes cannot run containers, each reason once: many nodes may share a daemon. */
+export async function containerProblems(client: GatewayClient, nodes: readonly string[]): Promise<string[]> {
+  const seen = await client.list('/api/v1/nodes');
+  const byReason = new Map<string, string[]>();
+  for (const name of nodes) {
+    const condition = seen.find(({ metadata }) => metadata.name === name)?.status?.conditions?.find(({ type }) => type === 'ContainersRunnable');
+    if (condition?.status !== 'False') continue;
+    const message = condition.message ?? '';
+    byReason.set(message, [...(byReason.get(message) ?? []), name]);
+  }
+  return [...byReason].map(([message, names]) => `${names.length === 1 ? 'node' : 'nodes'} ${names.join(', ')}: ContainersRunnable=False: ${message}`);
+}
+
 /** What nodes say of their network that may be why something else is not well; not by itself a reason: pods may need none of it. */
 export async function networkProblems(client: GatewayClient, nodes: readonly string[]): Promise<string[]> {
   const bad: Readonly<Record<string, string>> = { NetworkUnavailable: 'True', ServicesForwarded: 'False' };

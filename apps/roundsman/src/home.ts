@@ -25,6 +25,8 @@ const stateSchema = z.object({
   network: networkChoiceSchema.extend({ mode: z.enum(['machine', 'namespace', 'docker']) }).optional(),
   /** Socket of the Docker that pods run on; absent: none. */
   docker: z.string().optional(),
+  /** Pods were switched off: `--docker off`. */
+  dockerOff: z.literal(true).optional(),
   /** What carries tasks without a runtime of their own: pods of a DaemonSet, or processes of the agents. */
   runners: z.enum(['daemonset', 'process']).optional(),
   gateway: z.string(),

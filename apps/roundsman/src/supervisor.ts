@@ -5,7 +5,7 @@ import { connectBus, messages } from '@roundsman/bus';
 import { refuseUnknownSettings, runServices, type RunningServices } from '@roundsman/service';
 import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
-import { dockerNotice, findDocker } from './docker.ts';
+import { dockerNotice, dockerState, findDocker } from './docker.ts';
 import { forgetPods, GatewayClient, nodeProblems, removeNode, removeRunnerProcess } from './gateway-client.ts';
 import type { Home, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
@@ -112,7 +112,7 @@ export class Supervisor implements Supervised {
       phase: 'starting',
       startedAt,
       nodes,
-      ...('socket' in docker ? { docker: docker.socket } : {}),
+      ...dockerState(docker),
       ...(this.#options.listen === undefined ? {} : { listen: { address: this.#options.listen, joinPort: ports['join']! } }),
       network: addresses,
       gateway: `http://127.0.0.1:${ports['gateway']}`,

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Deps } from '../loop.ts';
 import { settingsSchema } from '../settings.ts';
-import { nodeHappening, nodeLifecycle, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts';
+import { containersHappening, nodeHappening, nodeLifecycle, nodeStatusOf, type NodeBeat } from './node-lifecycle.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const nodeBeat: NodeBeat = {
@@ -28,6 +28,43 @@ describe('a node from its heartbeats', () => {
     expect([nodeHappening('n', undefined, first), nodeHappening('n', first, lost), nodeHappening('n', lost, back), nodeHappening('n', first, first)].map((one) => one?.[1])).toEqual([
       'RegisteredNode', 'NodeNotReady', 'NodeReady', undefined,
     ]);
+  });
+
+  it('tells once when containers can no longer be run there, unless that was wanted', () => {
+    const down = 'the Docker daemon at /var/run/docker.sock is not running: start it';
+    const statusWith = (status: 'True' | 'False', reason: string, message: string): typeof first => ({ ...first, conditions: [...first.conditions!, { type: 'ContainersRunnable', status, reason, message }] });
+    const up = statusWith('True', 'ContainerRuntimeIsUp', 'containers run on Docker');
+    const dead = statusWith('False', 'ContainerRuntimeIsDown', down);
+    const off = statusWith('False', 'NoContainerRuntime', 'no Docker daemon is set for this node');
+    expect(containersHappening('n', up, dead)).toEqual(['Warning', 'ContainerRuntimeUnavailable', `Node n cannot run containers: ${down}`]);
+    for (const [before, after] of [[undefined, dead], [dead, dead], [dead, up], [up, up], [up, off], [up, first], [first, dead]] as const) expect(containersHappening('n', before, after)).toBeUndefined();
+    // Of its agent it says nothing.
+    expect(nodeHappening('n', up, dead)).toBeUndefined();
+  });
+
+  it('is told of to people when its containers can no longer be run', async () => {
+    let hear = (_beat: { payload: NodeBeat }): void => undefined;
+    const beat = (status: string, message: string): NodeBeat => ({ ...nodeBeat, conditions: [...nodeBeat.conditions, { type: 'ContainersRunnable', status, reason: 'x', message }] } as NodeBeat);
+    let stored = { metadata: { name: 'n' }, status: nodeStatusOf(undefined, beat('True', 'fine'), 10_000, now)! };
+    const told: unknown[] = [];
+    const deps = {
+      bus: { health: () => ({ connected: true }), subscribe: async (_message: unknown, _params: unknown, handler: typeof hear) => { hear = handler; return { stop: () => undefined }; } },
+      caches: { nodes: { get: () => stored, list: () => [stored] } },
+      objects: { update: async (_of: unknown, node: unknown) => node, updateStatus: async (_of: unknown, _node: unknown, status: typeof first) => (stored = { ...stored, status }) },
+      recorder: { from: () => (about: typeof stored, ...happening: string[]) => void told.push([about.metadata.name, ...happening]) },
+      settings: settingsSchema.parse({}),
+    } as unknown as Deps;
+    const { wakes, reconcile } = nodeLifecycle(deps);
+    const stop = await wakes[0]!(() => undefined);
+    try {
+      for (const one of [beat('True', 'fine'), beat('False', 'start it'), beat('False', 'start it'), beat('True', 'fine')]) {
+        hear({ payload: one });
+        await reconcile('n');
+      }
+      expect(told).toEqual([['n', 'Warning', 'ContainerRuntimeUnavailable', 'Node n cannot run containers: start it']]);
+    } finally {
+      await stop();
+    }
   });
 
   it('is looked at when its agent has been silent for ten seconds, unless it is heard before', async () => {

@@ -52,6 +52,14 @@ export function nodeHappening(name: string, before: NodeStatus | undefined, afte
   return ['Normal', reason, `Node ${name} status is now: ${reason}`];
 }
 
+/** That containers can no longer be run there. Not of a node whose pods were switched off: somebody wanted that. */
+export function containersHappening(name: string, before: NodeStatus | undefined, after: NodeStatus): Happening | undefined {
+  const runnable = (status: NodeStatus | undefined): NodeCondition | undefined => status?.conditions?.find(({ type }) => type === 'ContainersRunnable');
+  const now = runnable(after);
+  if (runnable(before)?.status !== 'True' || now?.status !== 'False' || now.reason === 'NoContainerRuntime') return undefined;
+  return ['Warning', 'ContainerRuntimeUnavailable', `Node ${name} cannot run containers: ${now.message ?? ''}`];
+}
+
 /** Keeps a Node object for every node from its agent's heartbeats; writes only what changed. Nodes are removed by people only. A key is a node's name. */
 export function nodeLifecycle({ bus, caches, objects, recorder, settings: { nodeLostMs: lostMs } }: Deps): LoopDefinition {
   const tell = recorder.from('node-controller');
@@ -91,8 +99,10 @@ export function nodeLifecycle({ bus, caches, objects, recorder, settings: { node
     // Deleted by a person: gone until its agent is heard again.
     if (status === undefined) return undefined;
     const written = await write(name, stored, beat, status);
-    const happening = nodeHappening(name, stored?.status, status);
-    if (happening !== undefined) tell(written, ...happening);
+    for (const happening of [nodeHappening, containersHappening]) {
+      const told = happening(name, stored?.status, status);
+      if (told !== undefined) tell(written, ...told);
+    }
     return silent ? undefined : { againAfterMs: lostMs - silentMs };
   }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { GatewayClient, networkProblems, nodeProblems } from '../gateway-client.ts';
+import { containerProblems, GatewayClient, networkProblems, nodeProblems } from '../gateway-client.ts';
 import { Home, type State } from '../home.ts';
 import { leftovers } from '../leftovers.ts';
 import { alive } from '../processes.ts';
@@ -28,6 +28,8 @@ interface Status {
   readonly network?: NonNullable<State['network']>;
   /** Socket of the Docker that pods run on. */
   readonly docker?: string;
+  /** Pods were switched off: `--docker off`. */
+  readonly dockerOff?: true;
   /** Pods of a DaemonSet, or processes of the agents. */
   readonly runners?: 'daemonset' | 'process';
   readonly problems: readonly string[];
@@ -57,6 +59,7 @@ export async function statusOf(home: Home): Promise<Status> {
     ...(state.memberOf === undefined ? {} : { memberOf: state.memberOf }),
     ...(state.network === undefined ? {} : { network: state.network }),
     ...(state.docker === undefined ? {} : { docker: state.docker }),
+    ...(state.dockerOff === undefined ? {} : { dockerOff: state.dockerOff }),
     ...(state.runners === undefined ? {} : { runners: state.runners }),
   };
   if (!alive(state.supervisor)) {
@@ -74,17 +77,17 @@ export async function statusOf(home: Home): Promise<Status> {
   return { ...running, state: problems.length === 0 ? 'ready' : 'unwell', ready: problems.length === 0, problems };
 }
 
-async function problemsOf(client: GatewayClient, { nodes, runners = 'process' }: State): Promise<string[]> {
-  const found = (await Promise.all([client.problems(), nodeProblems(client, nodes), runnerProblems(client, runners, nodes)])).flat();
+async function problemsOf(client: GatewayClient, { nodes, docker, runners = 'process' }: State): Promise<string[]> {
+  const found = (await Promise.all([client.problems(), nodeProblems(client, nodes), docker === undefined ? [] : containerProblems(client, nodes), runnerProblems(client, runners, nodes)])).flat();
   return found.length === 0 ? found : [...found, ...(await networkProblems(client, nodes))];
 }
 
-function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, network, runners }: Status): string {
+function inWords({ home, state, pid, nodes, gateway, nats, startedAt, problems, memberOf, docker, dockerOff, network, runners }: Status): string {
   const where = ` (${home})`;
   const lines = problems.map((problem) => `  ${problem}\n`).join('');
   if (state === 'stopped') return `Roundsman does not run${where}. Start it: npx roundsman up (join, where this machine has joined a cluster)\n${lines}`;
   if (state === 'killed') return `Roundsman was killed${where}:\n${lines}`;
-  const pods = docker === undefined ? '  pods    cannot run here: no Docker\n' : `  pods    on ${docker}${runners === 'process' ? '; runners are processes' : ''}\n`;
+  const pods = docker === undefined ? `  pods    ${dockerOff === true ? 'switched off (--docker off)' : 'cannot run here: no Docker'}\n` : `  pods    on ${docker}${runners === 'process' ? '; runners are processes' : ''}\n`;
   if (memberOf !== undefined) return `This machine is node ${nodes?.[0]} of the cluster at ${memberOf}${where}: process ${pid} since ${startedAt}\n  NATS    ${nats}\n${pods}${lines}`;
   const words = { ready: 'is well', unwell: 'is not well', starting: 'is starting' }[state];
   return `Roundsman ${words}${where}: process ${pid} since ${startedAt}, ${nodes?.length === 1 ? '1 node' : `${nodes?.length} nodes`}\n  gateway ${gateway}\n  NATS    ${nats}\n${pods}${network === undefined || docker === undefined ? '' : networkLine(network)}${lines}`;

@@ -6,7 +6,7 @@ import { ingressEntry } from '@roundsman/ingress';
 import { runnerEntry, runnerNodeFlags } from '@roundsman/probe-runner';
 import { refuseUnknownSettings, runServices, type RunningServices } from '@roundsman/service';
 import type { Logger } from 'pino';
-import { dockerNotice, findDocker, type Docker } from '../docker.ts';
+import { dockerNotice, dockerState, findDocker, type Docker } from '../docker.ts';
 import type { Home, State } from '../home.ts';
 import { logTo } from '../log.ts';
 import { agentNetworkEnv } from '../network/home-network.ts';
@@ -59,7 +59,7 @@ export class Member implements Supervised {
     const { node } = membership;
     this.#save({
       version, phase: 'starting', startedAt, nodes: [node], memberOf: membership.at, gateway: '', nats: membership.nats, postgres: '', grafana: '', ports: {}, postgresData: '',
-      ...('socket' in docker ? { docker: docker.socket } : {}),
+      ...dockerState(docker),
       supervisor: record('supervisor', process.pid)!,
       processes: [],
     });
