@@ -19,7 +19,7 @@ describe('events of a task', () => {
   it('tell how its rounds went', () => {
     expect(told([roundOf(2, 'fail', { notReady: 'no heartbeat' }), roundOf(1, 'succeed'), roundOf(3, undefined)], start + 2_999)).toEqual([
       'Normal RoundStarted: Round 1 started on 2 runners',
-      'Normal RoundStarted: Round 2 started on 1 runners; not ready: b',
+      'Normal RoundStarted: Round 2 started on 1 runner; not ready: b',
       'Normal RoundSucceeded: Round 1 succeeded: node m is not reachable',
       'Warning RoundFailed: Round 2 failed: node m is not reachable',
     ]);
@@ -57,6 +57,8 @@ describe('events of a task', () => {
           highest = Math.max(highest, head);
           event = next ?? event;
         }
+        // Nobody's: it stays when the task goes.
+        expect(event?.metadata.ownerReferences).toBeUndefined();
         expect(event).toMatchObject({ count: highest, message: `round ${highest}`, firstTimestamp: '2026-01-01T00:00:00Z', lastTimestamp: iso(start + (highest - 1) * 1000).replace('.000', '') });
         expect(kindByResource.get('events')?.schema.safeParse(event).success).toBe(true);
       }),

@@ -30,7 +30,8 @@ function ofRound(round: Round, nowMs: number): Occurrence[] {
     const missing = spec.runners.filter(({ notReady }) => notReady !== undefined);
     const trigger = spec.trigger === 'run-now' ? ', an extra one,' : '';
     const but = missing.length === 0 ? '' : `; not ready: ${missing.map(({ runner }) => runner).slice(0, 10).join(', ')}${missing.length > 10 ? ` and ${missing.length - 10} more` : ''}`;
-    told.push({ reason: 'RoundStarted', type: 'Normal', message: `Round ${sequence}${trigger} started on ${spec.runners.length - missing.length} runners${but}`, atMs: Math.max(startMs, madeMs), sequence });
+    const ready = spec.runners.length - missing.length;
+    told.push({ reason: 'RoundStarted', type: 'Normal', message: `Round ${sequence}${trigger} started on ${ready} ${ready === 1 ? 'runner' : 'runners'}${but}`, atMs: Math.max(startMs, madeMs), sequence });
   }
   const state = status?.state;
   if (state === undefined || state === 'ongoing') return told;

@@ -10,6 +10,11 @@ const yes = (type: string, reason: string, message: string): Draft => ({ type, s
 const no = (type: string, reason: string, message: string): Draft => ({ type, status: 'False', reason, message });
 const reasonsTold = 5;
 
+/** With one full stop at its end: reasons that others gave have one, or none. */
+export const sentence = (words: string): string => words.replace(/\.*$/, '.');
+
+const readyOf = (ready: number, all: number): string => `${ready} of ${all} ${all === 1 ? 'runner is' : 'runners are'} ready`;
+
 /** "a, b and 3 more". */
 const some = (texts: readonly string[]): string => `${texts.slice(0, reasonsTold).join('; ')}${texts.length > reasonsTold ? `; and ${texts.length - reasonsTold} more` : ''}`;
 
@@ -24,7 +29,7 @@ export function conditionsOf(observation: Observation, runners: readonly Runtime
   const needed = task === undefined ? [workload, ...services.filter(({ reason }) => reason !== 'NoLoadBalancerAddress')] : [workload, ...services, ...entrances];
   const failing = needed.find(({ status }) => status !== 'True');
   const ready = failing === undefined ? yes('Ready', 'Ready', workload.message) : no('Ready', failing.reason, failing.message);
-  const drafts = [workload, ...services, ...entrances, stale === undefined ? ready : { ...ready, message: `${ready.message} This may be old: ${stale}` }];
+  const drafts = [workload, ...services, ...entrances, stale === undefined ? ready : { ...ready, message: `${sentence(ready.message)} This may be old: ${stale}` }];
   const before = new Map((runtime.status?.conditions ?? []).map((condition) => [condition.type, condition]));
   return drafts.map((draft) => {
     const old = before.get(draft.type);
@@ -35,7 +40,7 @@ export function conditionsOf(observation: Observation, runners: readonly Runtime
 function processesReady({ runners }: Observation): Draft {
   const processes = runners.filter(({ status }) => status?.pod === undefined);
   const ready = processes.filter(({ status }) => status?.ready === true);
-  const told = `${ready.length} of ${processes.length} runners are ready; they are processes that the agents of the nodes keep.`;
+  const told = `${readyOf(ready.length, processes.length)}; ${processes.length === 1 ? 'it is a process that the agent of its node keeps' : 'they are processes that the agents of the nodes keep'}.`;
   if (processes.length === 0) return no('WorkloadReady', 'NoRunners', 'No agent has told of a runner yet.');
   return ready.length === processes.length ? yes('WorkloadReady', 'RunnersReady', told) : no('WorkloadReady', 'RunnersNotReady', told);
 }
@@ -45,7 +50,7 @@ function workloadReady({ runtime, problems, runners: known, workload, nodes, set
   const { kind } = runtime.spec;
   const heard = new Set(known.filter(({ status }) => status?.ready === true).map(({ metadata }) => metadata.name));
   const ready = runners.filter((runner) => runner.ready);
-  const told = `${ready.length} of ${runners.length} runners are ready`;
+  const told = readyOf(ready.length, runners.length);
   const problem = problems.get('workload');
   if (problem !== undefined && workload === undefined) return no(type, 'WorkloadNotMade', `The ${kind} cannot be made: ${problem}`);
   if (runners.length === 0) return no(type, 'NoRunners', kind === 'DaemonSet' ? 'No node fits spec.agentSpec.affinity, so there is no runner.' : 'There is no runner yet.');

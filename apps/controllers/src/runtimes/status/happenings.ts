@@ -1,7 +1,8 @@
 import type { Runtime, RuntimeStatus } from '@roundsman/api';
 import type { Happening } from '@roundsman/reconcile';
+import { sentence } from './conditions.ts';
 
-const readyWords = ({ conditions }: RuntimeStatus): string => conditions.find(({ type }) => type === 'Ready')?.message ?? '';
+const readyWords = ({ conditions }: RuntimeStatus): string => sentence(conditions.find(({ type }) => type === 'Ready')?.message ?? '');
 
 /** What the step to this status tells people. */
 export function runtimeHappening({ spec, status: before }: Runtime, after: RuntimeStatus): Happening | undefined {
