@@ -83,7 +83,7 @@ describe('a runner in a pod', () => {
     await gone;
     expect([child.exitCode, log()]).toEqual([0, expect.not.stringContaining('did not take all results')]);
     const cut = await rig.outcome(running);
-    expect(cut.outcome).toMatchObject({ state: 'error', cut: 'ended', reason: expect.stringMatching(/told to end .* during the round; measured until 20/), targetCount: 1 });
+    expect(cut.outcome).toMatchObject({ state: 'error', cut: 'ended', reason: expect.stringMatching(/^the runner was told to end \(SIGTERM\) during the round; measured until 20/), targetCount: 1 });
     const [result] = cut.targets;
     expect(result).toMatchObject({ planned: 600, unsent: 600 - total('cut-off') });
     expect(result?.sent).toBe(total('cut-off'));

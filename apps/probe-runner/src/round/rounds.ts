@@ -20,7 +20,8 @@ const mostAttempts = 5;
 /** A thread is started so long before its round: it loads and warms up while nothing is due yet. */
 const threadLeadMs = 1_000;
 const endOf = ({ deadline, roundStart }: WorkOrder): number => Date.parse(deadline) - roundMarginMs(Date.parse(deadline) - Date.parse(roundStart));
-const stoppedReason = 'the runner was told to end (its pod was deleted, or its workload changed)';
+/** By whom it cannot know: its pod may be deleted, or the daemon that runs its container be stopped. */
+const stoppedReason = 'the runner was told to end (SIGTERM)';
 
 /** Why a round was told to stop; carried by its abort signal. */
 type Stop = { readonly why: 'canceled'; readonly reason: string } | { readonly why: 'deadline' } | { readonly why: 'runner' };

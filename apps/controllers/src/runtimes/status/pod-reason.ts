@@ -60,10 +60,13 @@ function containerWords({ state, lastState, ready, restartCount }: ContainerStat
   return shortened(`${now}. It was started again ${restartCount === 1 ? 'once' : `${restartCount} times`}; the one before ended${at === undefined ? '' : ` at ${at}`} with ${endOf(before)}`);
 }
 
-/** "exit code 137 (SIGKILL)" and what it said last, if that was why. */
+/** "exit code 137 (SIGKILL)", or with what it said last, if that was why. */
 function endOf({ exitCode, reason, message }: Pick<NonNullable<ContainerStatus['state']['terminated']>, 'exitCode' | 'reason' | 'message'>): string {
-  const named = reason === undefined || reason === 'Error' || reason === 'Completed' ? signalOf(exitCode) : reason;
-  return `exit code ${exitCode}${named === undefined ? '' : ` (${named})`}${lastWords(message)}`;
+  const signal = reason === undefined || reason === 'Error' || reason === 'Completed' ? signalOf(exitCode) : undefined;
+  const named = signal ?? (reason === 'Error' || reason === 'Completed' ? undefined : reason);
+  // Who is killed cannot say why: its last line is about something else. Only by SIGABRT a program ends itself, and says why before.
+  const killed = reason === 'OOMKilled' || (signal !== undefined && signal !== 'SIGABRT');
+  return `exit code ${exitCode}${named === undefined ? '' : ` (${named})`}${killed ? '' : lastWords(message)}`;
 }
 
 /** A shell's convention, which Docker and Kubernetes follow: 128 and the number of the signal. */

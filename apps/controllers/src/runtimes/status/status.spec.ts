@@ -100,6 +100,16 @@ describe('a runner that is not ready says why', () => {
       podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 137, reason: 'Error', message: '{"level":50,"msg":"old"}\n{"level":30,"time":1,"msg":"round ended"}\n' } }, lastState: {}, ready: false, restartCount: 0 }] } }),
       'its container ended with exit code 137 (SIGKILL)',
     ],
+    ...([[137, 'OOMKilled', 'OOMKilled'], [137, 'Error', 'SIGKILL'], [143, 'Error', 'SIGTERM']] as const).map(([exitCode, reason, named]): [string, Pod, string] => [
+      `killed (${named}), its last log line tells of another error`,
+      podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { terminated: { exitCode, reason, message: '{"level":50,"msg":"the echo target has no certificate"}' } }, lastState: {}, ready: false, restartCount: 0 }] } }),
+      `its container ended with exit code ${exitCode} (${named})`,
+    ]),
+    [
+      'aborted by itself, which it said why',
+      podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 134, reason: 'Error', message: 'assertion failed: x' } }, lastState: {}, ready: false, restartCount: 0 }] } }),
+      'its container ended with exit code 134 (SIGABRT): assertion failed: x',
+    ],
     [
       'ended by an error that it logged',
       podOf('p', 'a', { ready: false, status: { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 1, reason: 'Error', message: '{"level":60,"err":{"message":"EACCES /data"},"msg":"cannot start"}' } }, lastState: {}, ready: false, restartCount: 0 }] } }),
