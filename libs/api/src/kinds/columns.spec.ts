@@ -54,9 +54,9 @@ it.each<[string, object, string, string]>([
         paths: { services: [{ clusterIP: '10.96.0.9', loadBalancer: [{ ip: '10.97.0.1' }] }, { clusterIP: 'fd00::9' }], ingress: { addresses: [{ hostname: 'lb.example' }] } },
       },
     },
-    'NAME|KIND|READY|PHASE|TASK|AGE|WORKLOAD*|CLUSTER-IP*|EXTERNAL-IP*|INGRESS*|PROBLEM*', 'x|Deployment|2/3|Degraded|netreach/mesh|10m|netreach-mesh-0123456789|10.96.0.9,fd00::9|10.97.0.1|lb.example|no image',
+    'NAME|KIND|READY|PHASE|TASK|AGE|PROBLEM|WORKLOAD*|CLUSTER-IP*|EXTERNAL-IP*|INGRESS*', 'x|Deployment|2/3|Degraded|netreach/mesh|10m|no image|netreach-mesh-0123456789|10.96.0.9,fd00::9|10.97.0.1|lb.example',
   ],
-  ['runtimes.roundsman.io', { spec: { kind: 'Process', families: [], ingress: false } }, 'NAME|KIND|READY|PHASE|TASK|AGE|WORKLOAD*|CLUSTER-IP*|EXTERNAL-IP*|INGRESS*|PROBLEM*', 'x|Process|0/0|Creating|<all>|10m|null|null|null|null|null'],
+  ['runtimes.roundsman.io', { spec: { kind: 'Process', families: [], ingress: false } }, 'NAME|KIND|READY|PHASE|TASK|AGE|PROBLEM|WORKLOAD*|CLUSTER-IP*|EXTERNAL-IP*|INGRESS*', 'x|Process|0/0|Creating|<all>|10m|null|null|null|null|null'],
   ['runners.roundsman.io', { status: { node: 'n', ready: true, runtime: 'default', pod: 'roundsman-system/p', version: '1' } }, 'NAME|NODE|READY|RUNTIME|AGE|POD*|VERSION*|REASON*', 'x|n|True|default|10m|roundsman-system/p|1|null'],
   [
     'netreaches.roundsman.io', { spec: { schedule: { roundNumber: 1 } }, status: { resource: { runtimeName: 'probe-runner', runtimeType: 'DaemonSet', runtimeStatus: 'created' } } },
@@ -77,4 +77,12 @@ it.each<[string, object, string, string]>([
     { spec: { schedule: { roundNumber: 1 } }, status: { history: [{ status: 'succeed' }], conditions: [{ type: 'RuntimeReady', status: 'False', message: 'no room' }] } },
     'NAME|SCHEDULE|ROUNDS|LAST RESULT|NEXT|AGE|FINISHED*|NODES*|PROBLEM*|RUNTIME*', 'x|once|0/1|null|null|10m|false|0/0/0|null|null',
   ],
+  ...([
+    [{ state: 'fail', successRate: 0, totals: { planned: 0, sent: 0 } }, 'null'],
+    [{ state: 'canceled', successRate: 0, totals: { planned: 10, sent: 0 } }, 'null'],
+    [{ state: 'fail', successRate: 0, totals: { planned: 10, sent: 0 } }, '0%'],
+    [{ state: 'succeed', successRate: 0.98765, totals: { planned: 10, sent: 10 } }, '98.76%'],
+  ] as const).map(([status, success]): [string, object, string, string] => [
+    'reports.roundsman.io', { status }, 'NAME|KIND|TASK|ROUND|STATE|VERDICT|SUCCESS|P50|P99|AGE|OK*|FAILED*|MISSING*|SUMMARY*', `x|null|null|null|${status.state}|null|${success}|null|null|10m|0|0|0|null`,
+  ]),
 ])('%s', (resource, object, header, row) => expect(wide(resource, object)).toEqual([header, row]));

@@ -14,7 +14,14 @@ export function latencyText(us: number | undefined): string | null {
   if (us < 1_000_000) return `${(us / 1000).toFixed(us < 100_000 ? 1 : 0)}ms`;
   return `${(us / 1_000_000).toFixed(2)}s`;
 }
-const rateText = (rate: number | undefined): string | null => (rate === undefined ? null : `${Math.floor(rate * 10_000) / 100}%`);
+
+/** null where nothing was to be measured, or nothing was sent before the round was canceled: 0% would say that all of it failed. */
+function successText(object: unknown): string | null {
+  const rate = numberAt(object, 'status', 'successRate');
+  const total = (name: string): number | undefined => numberAt(object, 'status', 'totals', name);
+  const nothing = total('sent') === 0 && (total('planned') === 0 || textAt(object, 'status', 'state') === 'canceled');
+  return rate === undefined || nothing ? null : `${Math.floor(rate * 10_000) / 100}%`;
+}
 
 export const reportColumns: readonly Column[] = [
   nameColumn,
@@ -23,7 +30,7 @@ export const reportColumns: readonly Column[] = [
   column('Round', 'integer', 'Number of the round', (object) => numberAt(object, 'status', 'round') ?? null),
   column('State', 'string', 'How the round closed', (object) => textAt(object, 'status', 'state') ?? null),
   column('Verdict', 'string', 'Worst state found', (object) => textAt(object, 'status', 'verdict', 'state') ?? null),
-  column('Success', 'string', 'Successful share of the planned requests', (object) => rateText(numberAt(object, 'status', 'successRate'))),
+  column('Success', 'string', 'Successful share of the planned requests', successText),
   column('P50', 'string', 'Median latency of the successful requests', (object) => latencyText(numberAt(object, 'status', 'latency', 'p50Us'))),
   column('P99', 'string', '99th percentile of the latency of the successful requests', (object) => latencyText(numberAt(object, 'status', 'latency', 'p99Us'))),
   column('Age', 'string', 'Time since the round was closed', (object, now) => ageOf(valueAt(object, 'status', 'endTime') ?? object.metadata.creationTimestamp, now)),

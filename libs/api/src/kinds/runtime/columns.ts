@@ -32,9 +32,9 @@ export const runtimeColumns: readonly Column[] = [
   column('Phase', 'string', 'How it is', (object) => textAt(object, 'status', 'phase') ?? 'Creating'),
   column('Task', 'string', 'The task that it carries', taskText),
   ageColumn,
+  column('Problem', 'string', 'Why not all of it is ready', problemText),
   column('Workload', 'string', 'Name of the workload', (object) => textAt(object, 'spec', 'workload') ?? null, { wide: true }),
   column('Cluster-IP', 'string', 'Cluster addresses of its Services', (object) => listed((pathsOf(object)?.services ?? []).map(({ clusterIP }) => clusterIP)), { wide: true }),
   column('External-IP', 'string', 'Addresses of its load balancers', (object) => listed((pathsOf(object)?.services ?? []).flatMap(({ loadBalancer = [] }) => loadBalancer.map(balancerText))), { wide: true }),
   column('Ingress', 'string', 'Where its Ingress answers', (object) => listed((pathsOf(object)?.ingress?.addresses ?? []).map(balancerText)), { wide: true }),
-  column('Problem', 'string', 'Why not all of it is ready', problemText, { wide: true }),
 ];
