@@ -10,8 +10,12 @@ describe('the schedule of a CronJob', () => {
     expect(next('30 9 * * 1-5', '2026-01-02T10:00:00Z')).toBe('2026-01-05T09:30:00.000Z');
     expect(next('0 0 13 * 5', '2026-01-01T12:00:00Z')).toBe('2026-01-02T00:00:00.000Z');
     expect(next('0 12 ? * MON', '2026-01-01T12:00:00Z')).toBe('2026-01-05T12:00:00.000Z');
+    expect(next('5/15 * * * *', '2026-01-01T00:05:00Z')).toBe('2026-01-01T00:20:00.000Z');
     expect(next('@daily', '2026-01-01T12:00:00Z')).toBe('2026-01-02T00:00:00.000Z');
     expect(next('@every 1h30m', '2026-01-01T12:00:00.500Z')).toBe('2026-01-01T13:30:00.000Z');
+    expect(next('@every 1.5h', '2026-01-01T12:00:00Z')).toBe('2026-01-01T13:30:00.000Z');
+    expect(next('@every 2s900ms', '2026-01-01T12:00:00Z')).toBe('2026-01-01T12:00:02.000Z');
+    expect(next('@every 5ms', '2026-01-01T12:00:00Z')).toBe('2026-01-01T12:00:01.000Z');
     expect(cronSchedule('0 0 30 2 *').next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 
@@ -36,7 +40,7 @@ describe('the schedule of a CronJob', () => {
   it('says what is wrong with it', () => {
     expect(() => cronSchedule('* * * *')).toThrow('expected exactly 5 fields, found 4: [* * * *]');
     expect(() => cronSchedule('61 * * * *')).toThrow(/Invalid value for minute: 61/);
-    expect(() => cronSchedule('@every soon')).toThrow(/failed to parse duration/);
+    for (const every of ['soon', '-5s', '0', '']) expect(() => cronSchedule(`@every ${every}`)).toThrow();
     expect(() => cronSchedule('* * * * *', 'Mars/Olympus')).toThrow();
   });
 });

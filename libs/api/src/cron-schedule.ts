@@ -25,7 +25,10 @@ const macros: Readonly<Record<string, string>> = {
 export function cronSchedule(schedule: string, timeZone?: string): CronSchedule {
   const every = /^@every\s+(.+)$/.exec(schedule.trim());
   if (every !== null) {
-    const ms = durationMs(every[1]!);
+    const duration = goDurationMs(every[1]!);
+    if (duration === undefined || duration <= 0) throw new Error(`failed to parse duration @every ${every[1]!}: expected one such as 1h30m`);
+    // As in Kubernetes: whole seconds, one at least.
+    const ms = Math.max(1_000, Math.floor(duration / 1_000) * 1_000);
     const anchor = (afterMs: number): number => Math.floor(afterMs / 1000) * 1000;
     return {
       next: (afterMs) => anchor(afterMs) + ms,
@@ -36,7 +39,7 @@ export function cronSchedule(schedule: string, timeZone?: string): CronSchedule 
   if (pattern.split(/\s+/).length !== 5) throw new Error(`expected exactly 5 fields, found ${pattern === '' ? 0 : pattern.split(/\s+/).length}: [${schedule}]`);
   let cron: Cron;
   try {
-    cron = new Cron(pattern, { mode: '5-part', paused: true, ...(timeZone === undefined ? {} : { timezone: timeZone }) });
+    cron = new Cron(pattern, { mode: '5-part', sloppyRanges: true, paused: true, ...(timeZone === undefined ? {} : { timezone: timeZone }) });
     cron.nextRun(new Date(0));
   } catch (error) {
     throw new Error((error as Error).message.replace(/^CronPattern: /, ''), { cause: error });
@@ -51,12 +54,17 @@ export function cronSchedule(schedule: string, timeZone?: string): CronSchedule 
   };
 }
 
-const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000 };
+const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1, us: 1e-3, µs: 1e-3, μs: 1e-3, ns: 1e-6 };
+const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+/** What Go's durations can hold: 292 years. */
+const longestMs = 2 ** 63 / 1e6;
 
-/** `1h30m`: whole seconds, one at least. */
-function durationMs(text: string): number {
-  const parts = [...text.matchAll(/(\d+)([hms])/g)];
+/** Milliseconds of a duration as Go reads it: `1h30m`, `1.5h`, `-5s`, `0`; undefined when it is none. */
+export function goDurationMs(text: string): number | undefined {
+  const [, sign, unsigned = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
+  if (unsigned === '0') return 0;
+  const parts = [...unsigned.matchAll(part)];
   const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * units[unit!]!, 0);
-  if (parts.map(([part]) => part).join('') !== text || ms < 1_000 || ms > 366 * 86_400_000) throw new Error(`failed to parse duration @every ${text}: expected one such as 1h30m`);
-  return ms;
+  if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== unsigned || ms >= longestMs) return undefined;
+  return sign === '-' ? -ms : ms;
 }

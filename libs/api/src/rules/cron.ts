@@ -1,3 +1,5 @@
+import { goDurationMs } from '../cron-schedule.ts';
+
 /** The fields of a cron schedule, with their bounds and the names that may stand for numbers. */
 const fields = [
   { lowest: 0, highest: 59, names: [] },
@@ -30,8 +32,10 @@ function macroProblem(descriptor: string): string | undefined {
   if (macros.includes(descriptor)) return undefined;
   if (!descriptor.startsWith('@every ')) return `unrecognized descriptor: ${descriptor}`;
   const duration = descriptor.slice('@every '.length);
-  const valid = /^[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*$/.test(duration) || duration === '0';
-  return valid ? undefined : `failed to parse duration ${descriptor}: time: invalid duration ${JSON.stringify(duration)}`;
+  const ms = goDurationMs(duration);
+  if (ms === undefined) return `failed to parse duration ${descriptor}: time: invalid duration ${JSON.stringify(duration)}`;
+  // Kubernetes takes it for a second, which nobody means.
+  return ms > 0 ? undefined : `must be a positive duration, such as @every 1h30m: ${descriptor}`;
 }
 
 /** `*`, `?`, `n`, `n-m`, each with `/step`. */

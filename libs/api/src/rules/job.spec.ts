@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { causesOf, object, type Shape } from '../testing/rules.ts';
+import { causesOf, object, warningsOf, type Shape } from '../testing/rules.ts';
 import { cronProblem } from './cron.ts';
 
 const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox' }] } };
@@ -55,7 +55,13 @@ describe('cron jobs', () => {
 });
 
 describe('schedules', () => {
-  it.each(['* * * * *', '*/5 0-6/2 1,15 jan-MAR sun', '? ? * * ?', '@daily', '@every 1h30m', '5/15 * * * *'])('%s can be read', (schedule) => {
+  it('of no date are taken as in Kubernetes, with a warning', () => {
+    const never = cron({ schedule: '0 0 30 2 *' });
+    expect(causesOf(never)).toEqual([]);
+    expect(warningsOf(never)).toEqual(['spec.schedule: "0 0 30 2 *" never comes: no date fits it, no job will be started']);
+    for (const schedule of ['0 0 29 2 *', '@every 1h', '@daily', '5/15 * * * *', '? ? * * ?', '*/5 0-6/2 1,15 jan-MAR sun']) expect(warningsOf(cron({ schedule }))).toEqual([]);
+  });
+  it.each(['* * * * *', '*/5 0-6/2 1,15 jan-MAR sun', '? ? * * ?', '@daily', '@every 1h30m', '@every 1.5h', '@every 500ms', '5/15 * * * *'])('%s can be read', (schedule) => {
     expect(cronProblem(schedule)).toBeUndefined();
   });
   it.each([
@@ -70,6 +76,10 @@ describe('schedules', () => {
     ['* * * *', 'expected exactly 5 fields, found 4: [* * * *]'],
     ['@sometimes', 'unrecognized descriptor: @sometimes'],
     ['@every so often', 'failed to parse duration @every so often: time: invalid duration "so often"'],
+    ['@every 5', 'failed to parse duration @every 5: time: invalid duration "5"'],
+    ['@every -5s', 'must be a positive duration, such as @every 1h30m: @every -5s'],
+    ['@every 0', 'must be a positive duration, such as @every 1h30m: @every 0'],
+    ['@every 0h0s', 'must be a positive duration, such as @every 1h30m: @every 0h0s'],
   ])('%s: %s', (schedule, problem) => {
     expect(cronProblem(schedule)).toBe(problem);
   });

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { cronSchedule } from '../cron-schedule.ts';
 import type { AdmissionContext, Cause } from '../kind.ts';
 import type { CronJob } from '../kinds/cronjob/schema.ts';
 import type { Job, JobSpec, JobTemplateSpec } from '../kinds/job/schema.ts';
@@ -12,7 +13,7 @@ import { goMap, goSelector } from './go-syntax.ts';
 import { failurePolicyCauses, successPolicyCauses } from './job-policies.ts';
 import { podTemplateCauses, selectorMatchCauses } from './pod-template.ts';
 
-type Context = Pick<AdmissionContext, 'old'>;
+type Context = Pick<AdmissionContext, 'old' | 'now'>;
 
 const counts = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex', 'maxFailedIndexes'] as const;
 /** Of an indexed job: pods at a time, indexes that may fail. */
@@ -96,7 +97,7 @@ function unplaced({ metadata, spec }: PodTemplateSpec): object {
   return { metadata: fixed, spec: { ...rest, affinity } };
 }
 
-export function cronJobRules(object: KubeObject, { old }: Context): Findings {
+export function cronJobRules(object: KubeObject, { old, now }: Context): Findings {
   const { metadata, spec } = object as CronJob;
   const causes: Cause[] = [];
   const { jobTemplate, timeZone } = spec;
@@ -107,7 +108,17 @@ export function cronJobRules(object: KubeObject, { old }: Context): Findings {
   if (jobTemplate.spec.selector !== undefined) causes.push(invalidValue('spec.jobTemplate.spec.selector', goSelector(jobTemplate.spec.selector), '`selector` will be auto-generated'));
   if (jobTemplate.spec.manualSelector === true) causes.push(notSupported('spec.jobTemplate.spec.manualSelector', true, ['nil', 'false']));
   causes.push(...nonNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit), ...nonNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit));
-  return { causes, warnings: [] };
+  return { causes, warnings: causes.length === 0 && spec.schedule !== (old as CronJob | undefined)?.spec.schedule ? scheduleWarnings(spec, now) : [] };
+}
+
+/** Kubernetes takes these, too. */
+function scheduleWarnings({ schedule, timeZone }: CronJob['spec'], now: number): string[] {
+  try {
+    if (cronSchedule(schedule, timeZone).next(now) !== undefined) return [];
+    return [`spec.schedule: "${schedule}" never comes: no date fits it, no job will be started`];
+  } catch (error) {
+    return [`spec.schedule: "${schedule}" cannot be followed, no job will be started: ${(error as Error).message}`];
+  }
 }
 
 function scheduleCauses(schedule: string, field: string): Cause[] {

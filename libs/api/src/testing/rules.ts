@@ -15,6 +15,12 @@ export const object = (resource: string, body: { metadata?: object; [member: str
 
 const context = { get: () => undefined, list: () => [], limits: { maxQpsPerRunner: 1, maxRequestsPerRound: 1, maxBodyBytes: 1 }, now: 0 };
 
+/** What its creator is warned of. */
+export function warningsOf({ resource, body }: Shape): readonly string[] {
+  const kind = kindByResource.get(resource)!;
+  return kind.validate?.(decode(kind, structuredClone(body), 'Strict').object, context).warnings ?? [];
+}
+
 /** What schema and rules have against it, as `field: message`; on update only what is wrong beside the old one. */
 export function causesOf({ resource, body }: Shape, old?: Shape): string[] {
   const kind = kindByResource.get(resource)!;
