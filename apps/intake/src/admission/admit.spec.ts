@@ -44,6 +44,7 @@ describe('bad input, one cause each', () => {
     ['AppHttpHealthy', http({ host: 'ftp://example.com' }), 'spec.target.host', /scheme must be http or https, not ftp/],
     ['AppHttpHealthy', http({ host: 'file:///etc/passwd' }), 'spec.target.host', /not file/],
     ['AppHttpHealthy', http({ host: 'http://' }), 'spec.target.host', /must be a URL/],
+    ...['http:///x', 'http:/x', '/x', 'https:\\\\x', 'http://http://x'].map((host): [string, object, string, RegExp] => ['AppHttpHealthy', http({ host }), 'spec.target.host', /names no host/]),
     ['AppHttpHealthy', http({ host: 'exa mple.com' }), 'spec.target.host', /spaces or control/],
     ['AppHttpHealthy', http({ host: 'http://a\r\nHost: b' }), 'spec.target.host', /spaces or control/],
     ['AppHttpHealthy', http({ host: 'http://user:pw@example.com' }), 'spec.target.host', /must not hold a user name/],

@@ -10,6 +10,8 @@ export function targetUrl(host: string): { readonly url: URL; readonly problem?:
   const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//.exec(host)?.[1];
   if (scheme !== undefined && !/^https?$/i.test(scheme)) return { problem: `scheme must be http or https, not ${scheme}` };
   const text = scheme === undefined ? `http://${host}` : host;
+  // The URL parser skips slashes before a host, of any number: `http:///x` and `http:/x` would request x, and `http://http://x` a host http.
+  if (/^(https?:)?[/\\]/i.test(scheme === undefined ? host : host.slice(`${scheme}://`.length))) return { problem: 'names no host: write one after http://, as in https://shop.example.com/health' };
   let url: URL;
   try {
     url = new URL(text);
