@@ -30,7 +30,6 @@ export function foldEvent(object: Pick<KubeObject, 'apiVersion' | 'kind' | 'meta
     const again = eventAgain(existing, message, fresh.length, last.atMs);
     return { ...again, type, metadata: { ...again.metadata, annotations: { ...again.metadata.annotations, [toldAnnotation]: String(last.sequence ?? told) } } };
   }
-  const { apiVersion, kind, metadata: { name, uid } } = object;
   const event = eventObject({ name: nameOf(object, reason), about: object, type, reason, message, component, firstMs: first.atMs, lastMs: last.atMs, count: fresh.length });
-  return { ...event, metadata: { ...event.metadata, ownerReferences: [{ apiVersion, kind, name, uid }], annotations: { [toldAnnotation]: String(last.sequence ?? 0) } } };
+  return { ...event, metadata: { ...event.metadata, annotations: { [toldAnnotation]: String(last.sequence ?? 0) } } };
 }
