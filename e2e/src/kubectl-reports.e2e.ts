@@ -55,7 +55,7 @@ async function closed(task: KubeObject, number: number): Promise<void> {
     messages.report,
     { kind: taskRef.kind, namespace: 'default', task: taskRef.name },
     {
-      kind: taskRef.kind, namespace: 'default', task: taskRef.name, taskUid: taskRef.uid, round: number, roundStart: start, closedAt: new Date().toISOString(), state: 'failed',
+      kind: taskRef.kind, namespace: 'default', task: taskRef.name, taskUid: taskRef.uid, round: number, roundStart: start, closedAt: new Date().toISOString(), state: 'fail',
       verdict: { state: 'incomplete', summary: 'node-2 is silent' },
       totals: { planned: 10, sent: 10, succeeded: 10, failed: 0, unsent: 0 },
       nodes: { succeeded: ['node-1'], failed: [], missing: [{ node: 'node-2', runner: 'runner-2', reason: 'no heartbeat' }] },
@@ -159,11 +159,14 @@ describe('live', () => {
     await eventually(() => expect(one.events.map(({ data }) => data['progress'])).toEqual([0.1, 0.2, 0.3]));
     await eventually(() => expect(all.events.map(({ data }) => data['task']).filter((name) => name === 'live.one' || name === 'live-two')).toEqual(['live.one', 'live.one', 'live.one', 'live-two']));
     await closed(task, 1);
-    await eventually(() => expect(one.events.at(-1)).toMatchObject({ event: 'report', data: { task: 'live.one', round: 1 } }));
+    await eventually(() => expect(one.events.at(-1)).toMatchObject({ event: 'report', data: { task: 'live.one', round: 1, state: 'fail' } }));
+    const fresh = await follow(path('live.one'));
     const resumed = await follow(path('live.one'), one.events[1]?.id);
     await eventually(() => expect(resumed.events.map(({ id }) => id)).toEqual(one.events.slice(2).map(({ id }) => id)));
     const foreign = await follow(path('live.one'), 'another-start-7');
     await eventually(() => expect(foreign.events).toHaveLength(4));
+    sample(task, 0.9);
+    await eventually(() => expect(fresh.events.map(({ data }) => data['progress'])).toEqual([0.9]));
   });
 
   it('of a task that is not there is 404', async () => {

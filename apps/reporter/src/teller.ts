@@ -8,7 +8,6 @@ import type { ReporterMetrics } from './metrics.ts';
 
 const page = 50;
 const idleMs = 5_000;
-const states = { succeed: 'succeeded', fail: 'failed', canceled: 'canceled', missed: 'failed' } as const;
 /** What a message may weigh, with room for its headers. */
 const messageBytes = streams.REPORT.maxMsgSize - 4_096;
 /** What intake says of a status that it will never take. */
@@ -130,7 +129,7 @@ export class Teller {
   async #announce(round: UntoldRound): Promise<void> {
     const { kind, namespace, task, taskUid, totals, nodes } = round;
     const verdict = { ...round.verdict, summary: `${round.verdict.summary}${moreMissing(round)}` };
-    const whole = { kind, namespace, task, taskUid, round: round.round, roundStart: round.start.toISOString(), closedAt: round.closedAt.toISOString(), state: states[round.state], verdict, totals, nodes };
+    const whole = { kind, namespace, task, taskUid, round: round.round, roundStart: round.start.toISOString(), closedAt: round.closedAt.toISOString(), state: round.state, verdict, totals, nodes };
     // All findings with their evidence are in the report.
     const message = bytesOf(whole) <= messageBytes ? whole : { ...whole, verdict: { ...verdict, findings: verdict.findings.slice(0, 20).map((finding) => ({ ...finding, evidence: [] })) } };
     const bytes = bytesOf(message);

@@ -46,7 +46,7 @@ const changeOf = (name: string, version: number): Change => ({
   uid: `uid-${name}`,
   object: node(name),
 });
-const report = { kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:10Z', state: 'succeeded' } as const;
+const report = { kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:10Z', state: 'succeed' } as const;
 const reportOf = (round: number) => ({
   ...report,
   round,
@@ -265,6 +265,23 @@ describe('replay', () => {
     await bus.append(messages.report, { ...params, task: 'other' }, { ...reportOf(9), task: 'other' }, { msgId: 'other:9' });
     await bus.append(messages.report, params, { ...reportOf(4), task: 'replayed' }, { msgId: 'replayed:4' });
     await eventually(() => expect(got).toEqual([2, 3, 4]));
+  });
+
+  it('gives only what comes after now', async () => {
+    const params = { kind: 'NetReach', namespace: 'default', task: 'news' };
+    const append = (round: number) => bus.append(messages.report, params, { ...reportOf(round), task: 'news' }, { msgId: `news:${round}` });
+    for (const round of [1, 2]) await append(round);
+    const got: number[] = [];
+    await kept(bus.replay(messages.report, params, { afterSeq: 'now' }, ({ payload }) => void got.push(payload.round)));
+    let round = 2;
+    // When it begins to hear nobody knows.
+    await eventually(async () => {
+      await append((round += 1));
+      expect(got).not.toEqual([]);
+    });
+    await eventually(() => expect(got.at(-1)).toBe(round));
+    expect(got).toEqual(Array.from({ length: got.length }, (_, index) => round - got.length + 1 + index));
+    expect(got[0]).toBeGreaterThan(2);
   });
 });
 

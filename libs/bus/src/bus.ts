@@ -119,8 +119,8 @@ export interface Bus {
   /** Registers endpoints and answers the NATS micro protocol (ADR-32: PING, INFO, STATS). */
   serve(info: ServiceInfo, endpoints: readonly Endpoint<never, unknown>[]): Promise<Subscription>;
   consume<T>(message: StreamMessage<T>, options: ConsumeOptions, handle: (batch: readonly Delivery<T>[]) => Promise<void>): Promise<Subscription>;
-  /** Replays a limits stream from a sequence (exclusive), then follows; ordered, gap-free, ends with `stop`. */
-  replay<T>(message: StreamMessage<T>, params: Params, options: { afterSeq: number }, handle: (delivered: Delivered<T> & { seq: number }) => void): Promise<Subscription>;
+  /** Replays a limits stream from a sequence (exclusive) or, with `now`, what comes from the first time that it is reached; then follows; ordered, gap-free, ends with `stop`. */
+  replay<T>(message: StreamMessage<T>, params: Params, options: { afterSeq: number | 'now' }, handle: (delivered: Delivered<T> & { seq: number }) => void): Promise<Subscription>;
   /** Opens a stream to something that runs on a node. Rejects like `request`: with the agent's ServiceError, or Unreachable. */
   openPipe(node: string, request: Omit<PipeRequest, 'session'>): Promise<Pipe>;
   /** Answers pipes to a node: `open` throws a ServiceError to refuse; what it returns is run with the pipe once the other side knows that it is open. */

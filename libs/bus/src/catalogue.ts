@@ -155,7 +155,7 @@ export const messages = {
       round: z.number().int(),
       roundStart: z.iso.datetime(),
       closedAt: z.iso.datetime(),
-      state: z.enum(['succeeded', 'failed', 'canceled']),
+      state: z.enum(['succeed', 'fail', 'canceled', 'missed']),
       verdict: z.looseObject({ state: z.string(), summary: z.string() }),
       totals: z.object({ planned: z.number(), sent: z.number(), succeeded: z.number(), failed: z.number(), unsent: z.number() }),
       nodes: z.object({ succeeded: z.array(z.string()), failed: z.array(z.string()), missing: z.array(z.object({ node: z.string(), runner: z.string(), reason: z.string() })) }),

@@ -358,7 +358,7 @@ describe('when the server dies', () => {
         messages.report,
         { kind: 'NetReach', namespace: 'default', task: 't' },
         {
-          kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', round, roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:00Z', state: 'succeeded',
+          kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', round, roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:00Z', state: 'succeed',
           verdict: { state: 'healthy', summary: '' }, totals: { planned: 0, sent: 0, succeeded: 0, failed: 0, unsent: 0 }, nodes: { succeeded: [], failed: [], missing: [] },
         },
         { msgId: `report:${round}` },

@@ -114,7 +114,7 @@ export class NatsBus implements Bus {
     return consume(this.connection, message, options, handle);
   }
 
-  replay<T>(message: StreamMessage<T>, params: Params, options: { afterSeq: number }, handle: (delivered: Delivered<T> & { seq: number }) => void): Promise<Subscription> {
+  replay<T>(message: StreamMessage<T>, params: Params, options: { afterSeq: number | 'now' }, handle: (delivered: Delivered<T> & { seq: number }) => void): Promise<Subscription> {
     return replay(this.connection, message, params, options.afterSeq, handle);
   }
 

@@ -257,7 +257,7 @@ describe('every role', () => {
       messages.report,
       { kind: 'NetReach', namespace: 'default', task: 't' },
       {
-        kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', round: 1, roundStart: order.roundStart, closedAt: order.roundStart, state: 'succeeded',
+        kind: 'NetReach', namespace: 'default', task: 't', taskUid: 'u', round: 1, roundStart: order.roundStart, closedAt: order.roundStart, state: 'succeed',
         verdict: { state: 'healthy', summary: '' }, totals: { planned: 0, sent: 0, succeeded: 0, failed: 0, unsent: 0 }, nodes: { succeeded: [], failed: [], missing: [] },
       },
       { msgId: 'u:1' },

@@ -12,12 +12,12 @@ export async function replay<T>(
   connection: Connection,
   message: StreamMessage<T>,
   params: Params,
-  afterSeq: number,
+  afterSeq: number | 'now',
   handle: (delivered: Delivered<T> & { seq: number }) => void,
 ): Promise<Subscription> {
   const filter = filterOf(message, params);
   const { log, identity } = connection;
-  let last = afterSeq;
+  let last = afterSeq === 'now' ? undefined : afterSeq;
   let stopped = false;
   let messages: ConsumerMessages | undefined;
 
@@ -25,12 +25,13 @@ export async function replay<T>(
     await connection.whenConnected(60_000);
     const { state } = await connection.jsm.streams.info(message.stream);
     // A wiped store counts from 1 again: what it has now is all new.
-    if (state.last_seq < last) last = 0;
+    const from = last === undefined ? state.last_seq : state.last_seq < last ? 0 : last;
+    last = from;
     const consumer = await connection.js.consumers.get(message.stream, {
       // One string, not a list: so the filter stands in the API subject.
       filter_subjects: filter,
       deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: last + 1,
+      opt_start_seq: from + 1,
     });
     if (stopped) return;
     messages = await consumer.consume({
@@ -39,7 +40,7 @@ export async function replay<T>(
       max_messages: 256,
       abort_on_missing_resource: true,
       callback: (msg) => {
-        if (stopped || msg.seq <= last) return;
+        if (stopped || msg.seq <= (last ?? 0)) return;
         last = msg.seq;
         try {
           handle({ subject: msg.subject, params: paramsOf(message, msg.subject), payload: decodeJson(message.schema, msg.data, msg.subject), seq: msg.seq });

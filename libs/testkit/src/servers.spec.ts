@@ -61,7 +61,7 @@ describe('startNats', () => {
   });
   afterAll(() => nats.stop());
   const report = {
-    kind: 'NetReach' as const, namespace: 'default', task: 't', taskUid: 'u', round: 1, roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:00Z', state: 'succeeded' as const,
+    kind: 'NetReach' as const, namespace: 'default', task: 't', taskUid: 'u', round: 1, roundStart: '2026-01-01T00:00:00Z', closedAt: '2026-01-01T00:00:00Z', state: 'succeed' as const,
     verdict: { state: 'healthy', summary: '' }, totals: { planned: 0, sent: 0, succeeded: 0, failed: 0, unsent: 0 }, nodes: { succeeded: [], failed: [], missing: [] },
   };
 

@@ -9,7 +9,7 @@ describe('LiveRing', () => {
     expect(ids).toEqual(['e-1', 'e-2', 'e-3', 'e-4']);
     expect(ring.after('e-2', undefined).map(({ data }) => data)).toEqual(['2', '3']);
     expect(ring.after('e-1', 'x').map(({ data }) => data)).toEqual(['2']);
-    expect(ring.after(undefined, 'y').map(({ data }) => data)).toEqual(['1', '3']);
+    expect(ring.after('e-0', 'y').map(({ data }) => data)).toEqual(['1', '3']);
     expect(ring.after('e-4', undefined)).toEqual([]);
   });
 

@@ -45,18 +45,17 @@ export class LiveRing {
   }
 
   /**
-   * Kept events after an id, oldest first, of one task or of all. With an id of another start, or none, all that is kept:
-   * seeing some again is better than missing them.
+   * Kept events after an id, oldest first, of one task or of all. With an id of another start all that is kept: seeing some
+   * again is better than missing them.
    */
-  after(id: string | undefined, task: string | undefined): LiveEvent[] {
+  after(id: string, task: string | undefined): LiveEvent[] {
     const from = this.#numberOf(id);
     const events = task === undefined ? [...this.#byTask.values()].flat() : (this.#byTask.get(task) ?? []);
     const found = events.filter((event) => this.#numberOf(event.id) > from);
     return task === undefined ? found.sort((a, b) => this.#numberOf(a.id) - this.#numberOf(b.id)) : found;
   }
 
-  #numberOf(id: string | undefined): number {
-    if (id === undefined) return 0;
+  #numberOf(id: string): number {
     const [epoch, number] = id.split('-');
     return epoch === this.#epoch && /^\d+$/.test(number ?? '') ? Number(number) : 0;
   }

@@ -28,9 +28,9 @@ beforeEach(async () => {
   live = new LiveStreams(bus as unknown as Bus, { maxClients: 2, maxBuffered: 64 << 10, heartbeatMs: 30 });
   await live.start();
   refused = undefined;
-  server = createServer((_request, response) => {
+  server = createServer((request, response) => {
     try {
-      live.open(response, undefined, undefined);
+      live.open(response, undefined, request.headers['last-event-id'] as string | undefined);
     } catch (error) {
       refused = error;
       response.writeHead(429).end();
@@ -44,8 +44,8 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const connect = (): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' }, (response) => resolve(response.on('error', () => undefined))).on('error', reject));
+const connect = (headers: Record<string, string> = {}): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', headers }, (response) => resolve(response.on('error', () => undefined))).on('error', reject));
 const textUntil = (response: IncomingMessage, pattern: RegExp): Promise<string> =>
   new Promise((resolve) => {
     let text = '';
@@ -62,6 +62,14 @@ describe('LiveStreams', () => {
     const heard = textUntil(response, /: still here\n\n[^]*: still here\n\n/);
     bus.sample('mesh', 'hello');
     expect(await heard).toMatch(/^retry: 1000\n\n[^]*id: \w+-1\nevent: sample\ndata: \{"kind":"NetReach","namespace":"default","task":"mesh","note":"hello"\}\n\n/);
+  });
+
+  it('begin with what comes next, but for one that was here before, which gets what it missed', async () => {
+    for (const note of ['one', 'two']) bus.sample('mesh', note);
+    const [fresh, back] = [await connect(), await connect({ 'last-event-id': 'of-another-start' })];
+    const heard = [fresh, back].map((response) => textUntil(response, /"note":"three"/));
+    bus.sample('mesh', 'three');
+    expect((await Promise.all(heard)).map((text) => [...text.matchAll(/"note":"(\w+)"/g)].map(([, note]) => note))).toEqual([['three'], ['one', 'two', 'three']]);
   });
 
   it('lets only so many in, and counts those who left', async () => {

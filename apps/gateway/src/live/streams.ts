@@ -53,7 +53,7 @@ export class LiveStreams {
     return this.#clients.size;
   }
 
-  /** Opens a stream of one task or of all; begins with what is kept after `lastEventId`. Throws a 429 when too many are open. */
+  /** Opens a stream of one task or of all; begins with what is kept after `lastEventId`, without one with what comes next. Throws a 429 when too many are open. */
   open(response: ServerResponse, task: string | undefined, lastEventId: string | undefined): void {
     if (this.#clients.size >= this.#limits.maxClients) throw new ApiError('TooManyRequests', `${this.#limits.maxClients} live streams are open, which is the limit; close one`);
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' });
@@ -62,7 +62,7 @@ export class LiveStreams {
     this.#clients.add(client);
     response.once('close', () => this.#clients.delete(client));
     this.#write(client, 'retry: 1000\n\n');
-    // New clients see the state of a running round at once; those that come back, what they missed.
+    if (lastEventId === undefined) return;
     for (const event of this.#ring.after(lastEventId, task)) this.#write(client, textOf(event));
   }
 

@@ -39,7 +39,8 @@ export class ReportFeed {
   }
 
   async start(onReport: (report: { kind: string; namespace: string; task: string }) => void): Promise<void> {
-    this.#subscription = await this.#bus.replay(messages.report, {}, { afterSeq: 0 }, ({ payload }) => {
+    // What was closed before is in the tables, and no news.
+    this.#subscription = await this.#bus.replay(messages.report, {}, { afterSeq: 'now' }, ({ payload }) => {
       onReport(payload);
       this.#lookAll();
     });
