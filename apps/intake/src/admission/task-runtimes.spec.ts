@@ -78,6 +78,10 @@ describe('agentSpec', () => {
   ])('%j is refused', (agentSpec, field, message) => {
     expect(causes(() => create('AppHttpHealthy', http({ agentSpec }), {}, new SmallCluster()))).toEqual([{ field: `spec.agentSpec.${field}`, message: expect.stringMatching(message) }]);
   });
+  it('says of a resource that is none what Kubernetes says, and not that no node has it', () => {
+    const told = causes(() => create('AppHttpHealthy', http({ agentSpec: { resources: { limits: { gpu: 1 } } } }), {}, new SmallCluster()));
+    expect(told.map(({ message }) => message)).toEqual(['Invalid value: "gpu": must be a standard resource type or fully qualified', 'Invalid value: "gpu": must be a standard resource for containers']);
+  });
   it('tells of a limit of memory below what a runner needs, and of one that a request raises', () => {
     const warnings = (resources: object): string[] => create('AppHttpHealthy', http({ agentSpec: { resources } }), {}, new SmallCluster()).warnings;
     expect(warnings({ limits: { memory: '40Mi' } })).toEqual([expect.stringMatching(/^spec\.agentSpec\.resources\.limits\[memory\]: 40Mi is little: .* 96Mi.* \(OOMKilled\)$/)]);

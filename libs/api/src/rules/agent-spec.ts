@@ -10,7 +10,7 @@ import { runsContainers, storedNodes, type Stored } from './cluster.ts';
 import { annotationCauses } from './metadata.ts';
 import { environmentCauses } from './pod/environment.ts';
 import { affinityCauses } from './pod/placement.ts';
-import { resourceCauses } from './pod/resources.ts';
+import { containerResourceCauses, resourceCauses } from './pod/resources.ts';
 
 const field = 'spec.agentSpec';
 
@@ -76,7 +76,8 @@ function roomCauses(resources: ResourceRequirements, stored: Stored): Cause[] {
   const { limits, requests } = runnerResources(resources);
   const wanted: Record<string, string> = { ...limits, ...requests };
   const has = (node: Record<string, string>, name: string): boolean => compareQuantities(node[name] ?? '0', wanted[name]!) >= 0;
-  const names = Object.keys(wanted).filter((name) => !wanted[name]!.startsWith('-'));
+  // Of what is refused anyway nothing more is said.
+  const names = Object.keys(wanted).filter((name) => !wanted[name]!.startsWith('-') && containerResourceCauses(name, field).length === 0);
   const causes = names.flatMap((name): Cause[] => {
     if (nodes.some((node) => has(node, name))) return [];
     const most = nodes.map((node) => node[name] ?? '0').reduce((a, b) => (compareQuantities(a, b) < 0 ? b : a));
