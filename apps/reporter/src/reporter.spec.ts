@@ -196,7 +196,7 @@ describe('the reporter', () => {
     const why = 'its pod is Pending: 0/3 nodes are available: 3 Insufficient memory';
     await makeRound(task, { runners: ['a', 'b', 'c'].map((pod) => ({ runner: `${pod}.default`, node: '', pod, notReady: why })) });
     const status = await told(task);
-    expect(status).toMatchObject({ state: 'fail', verdict: 'incomplete', summary: `The round measured nothing: none of its 3 runners reported: it was not ready when the round started: ${why}. (and 3 more)` });
+    expect(status).toMatchObject({ state: 'fail', verdict: 'incomplete', summary: `The round measured nothing: none of its 3 runners reported: it was not ready when the round started: ${why} (and 3 more).` });
     expect(status.missing).toEqual(['a', 'b', 'c'].map((pod) => ({ runner: `${pod}.default`, node: '', reason: `it was not ready when the round started: ${why}` })));
   });
 

@@ -309,7 +309,7 @@ describe('closing a round', () => {
     await registerRound(pool, roundObject({ runners: ['a', 'b'].map((pod) => ({ runner: `${pod}.default`, node: '', pod: `default/${pod}`, notReady: why })) }));
     expect(await close('complete')).toMatchObject({ state: 'fail', verdict: { state: 'incomplete' } });
     const { status } = (await reports.latest(uid))!;
-    expect(status.summary).toBe(`The round measured nothing: none of its 2 runners reported: ${why}. (and 2 more)`);
+    expect(status.summary).toBe(`The round measured nothing: none of its 2 runners reported: ${why} (and 2 more).`);
     expect(status.perRunner!.map(({ runner, pod, reason }) => [runner, pod, reason])).toEqual([['a.default', 'default/a', why], ['b.default', 'default/b', why]]);
     const kdoctor = await reports.kdoctor({ uid, kind: 'NetReach', name: 'mesh', creationTimestamp: start, spec: {}, expectedRound: 1, doneRound: 1, finished: true });
     expect(kdoctor!.report.latestRoundReport).toMatchObject([{ podName: 'a', roundResult: 'fail', reasonsForFailure: why }, { podName: 'b' }]);

@@ -152,10 +152,10 @@ describe('verdict of a canceled round', () => {
   const starvation = { suspect: true, reasons: ['it stood still'], loopDelayP99Ms: 80, cpuShare: 1, rssBytes: 1 };
 
   it('says first that it was canceled, whatever else there is to say', () => {
-    expect(judged([{ ...canceled, starvation }, { ...canceled, runner: 'b' }])).toMatchObject({ state: 'incomplete', summary: 'The round was canceled before its end: the task was deleted. (and 1 more)', findings: [{ code: 'round-canceled', subject: 'round' }, { code: 'prober-starved' }] });
+    expect(judged([{ ...canceled, starvation }, { ...canceled, runner: 'b' }])).toMatchObject({ state: 'incomplete', summary: 'The round was canceled before its end: the task was deleted (and 1 more).', findings: [{ code: 'round-canceled', subject: 'round' }, { code: 'prober-starved' }] });
     const down: RunnerOutcome = { runner: 'c', node: 'm', state: 'failed', targets: [resultOf('url', timedOut)] };
     expect(judged([canceled, down])).toMatchObject({ state: 'broken', summary: expect.stringMatching(/^The round was canceled before its end; until then: url .* fails from every node/), findings: [{ code: 'target-down' }, { code: 'round-canceled' }] });
-    expect(judged([{ runner: 'a', node: 'n', state: 'missing', reason: 'it did not stop in time', targets: [] }], [], true).summary).toBe('The round was canceled before its end. (and 1 more)');
+    expect(judged([{ runner: 'a', node: 'n', state: 'missing', reason: 'it did not stop in time', targets: [] }], [], true).summary).toBe('The round was canceled before its end (and 1 more).');
   });
 });
 

@@ -250,7 +250,7 @@ describe('verdict of runners', () => {
   it('is incomplete by what could not be tested, also when nothing else was asked for', () => {
     const parts = ['spec.target.loadBalancer: the Service has no load balancer address', 'spec.target.ipv6: no runner has an IPv6 address'];
     const verdict = verdictSchema.parse(verdictOf(mesh(() => good), parts));
-    expect(verdict).toMatchObject({ state: 'incomplete', summary: 'Not tested: spec.target.loadBalancer: the Service has no load balancer address. (and 1 more)' });
+    expect(verdict).toMatchObject({ state: 'incomplete', summary: 'Not tested: spec.target.loadBalancer: the Service has no load balancer address (and 1 more).' });
     expect(verdict.findings.map((f) => `${f.code} ${f.subject}`)).toEqual(['not-tested spec.target.loadBalancer', 'not-tested spec.target.ipv6']);
     expect(verdictOf(mesh(() => good).map((r) => ({ ...r, targets: [] })), parts)).toMatchObject({ state: 'incomplete', findings: [{ code: 'not-tested' }, { code: 'not-tested' }] });
     expect(verdictOf(mesh((_, to) => (to === 'node-3' ? dead : good)), parts)).toMatchObject({ state: 'broken', findings: [{ code: 'node-unreachable' }, { code: 'not-tested' }, { code: 'not-tested' }] });
@@ -259,8 +259,12 @@ describe('verdict of runners', () => {
   it('says in its summary why nobody at all took part', () => {
     const pending = (runner: string, reason: string): RunnerOutcome => ({ runner, node: '', state: 'missing', reason, targets: [] });
     const unready = 'it was not ready when the round started: 0/3 nodes are available: 3 Insufficient cpu';
-    expect(judgeAll([pending('a', unready), pending('b', unready)]).summary).toBe(`The round measured nothing: none of its 2 runners reported: ${unready}. (and 2 more)`);
-    expect(judgeAll([pending('a', unready), pending('b', unready), pending('c', 'no heartbeat')])).toMatchObject({ state: 'incomplete', summary: expect.stringContaining(`${unready} (2); no heartbeat (1).`) });
+    expect(judgeAll([pending('a', unready), pending('b', unready)]).summary).toBe(`The round measured nothing: none of its 2 runners reported: ${unready} (and 2 more).`);
+    // Whoever gave the reason may have ended it as a sentence.
+    expect(judgeAll([pending('a', `${unready}.`), pending('b', unready)]).summary).toBe(`The round measured nothing: none of its 2 runners reported: ${unready} (and 2 more).`);
+    expect(judgeAll([pending('a', `${unready}.`)]).summary).toBe(`Runner a did not report: ${unready}.`);
+    expect(judgeAll([pending('a', `${unready}.`), pending('b', 'gone.')]).findings[0]?.message).toMatch(/cpu \(1\); gone \(1\)\.$/);
+    expect(judgeAll([pending('a', unready), pending('b', unready), pending('c', 'no heartbeat')])).toMatchObject({ state: 'incomplete', summary: expect.stringContaining(`${unready} (2); no heartbeat (1) (and 3 more).`) });
     expect(judgeAll([pending('a', unready)]).summary).toBe(`Runner a did not report: ${unready}.`);
   });
 

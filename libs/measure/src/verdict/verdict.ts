@@ -68,7 +68,7 @@ function judgeRunners(runners: readonly RunnerOutcome[], isTrusted: IsTrusted): 
     if (unnamed.has(r)) continue;
     const who = `runner ${r.runner}`;
     const where = r.node === '' ? r.runner : `${r.runner} on node ${r.node}`;
-    const why = r.reason === undefined ? '' : `: ${r.reason}`;
+    const why = r.reason === undefined ? '' : `: ${withoutStop(r.reason)}`;
     if (r.cut === 'ended') findings.push({ code: 'runner-ended', severity: 'warning', subject: who, message: `Runner ${where} ended during the round, what was sent to it meanwhile is left out${why}.`, evidence: [] });
     else if (r.cut === 'restarted') findings.push({ code: 'runner-restarted', severity: 'warning', subject: who, message: `Runner ${where} was started again during the round, what failed at it meanwhile is left out${why}.`, evidence: [] });
     else if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
@@ -94,7 +94,7 @@ function judgeRunners(runners: readonly RunnerOutcome[], isTrusted: IsTrusted): 
 
 /** Why runners are missing, each reason once, the most frequent first. */
 function reasonsOf(runners: readonly RunnerOutcome[]): string {
-  const counts = [...Map.groupBy(runners, (r) => (r.reason ?? 'nobody knows why').slice(0, maxReasonLength).toWellFormed())].map(([reason, all]) => ({ reason, n: all.length })).sort((a, b) => b.n - a.n);
+  const counts = [...Map.groupBy(runners, (r) => withoutStop((r.reason ?? 'nobody knows why').slice(0, maxReasonLength).toWellFormed()))].map(([reason, all]) => ({ reason, n: all.length })).sort((a, b) => b.n - a.n);
   const told = counts.slice(0, maxReasons).map(({ reason, n }) => (counts.length === 1 ? reason : `${reason} (${n})`));
   return counts.length > maxReasons ? `${told.join('; ')}; and ${counts.length - maxReasons} more reasons` : told.join('; ');
 }
@@ -105,7 +105,7 @@ const maxNamed = 20;
 
 /** What the task asked for and nobody could measure. */
 function judgeParts(notTested: readonly string[]): RoundFinding[] {
-  return notTested.map((words): RoundFinding => ({ code: 'not-tested', severity: 'warning', subject: words.split(': ')[0]!, message: `Not tested: ${words.replace(/\.$/, '')}.`, evidence: [] }));
+  return notTested.map((words): RoundFinding => ({ code: 'not-tested', severity: 'warning', subject: words.split(': ')[0]!, message: `Not tested: ${withoutStop(words)}.`, evidence: [] }));
 }
 
 /** The measuring itself had trouble: that says nothing about what was measured. */
@@ -119,6 +119,10 @@ function stateOf(findings: readonly RoundFinding[]): VerdictState {
   return findings.length > 0 ? 'suspect' : 'healthy';
 }
 
+/** Reasons that others gave may end in a full stop: the sentence around them has its own. */
+const withoutStop = (words: string): string => words.replace(/\.+$/, '');
+const withMore = (message: string, more: number): string => (more < 1 ? message : `${withoutStop(message)} (and ${more} more).`);
+
 function summaryOf(findings: readonly RoundFinding[], observations: readonly Observation[], runners: readonly RunnerOutcome[], canceled: boolean): string {
   const first = findings[0];
   if (first === undefined) {
@@ -128,6 +132,6 @@ function summaryOf(findings: readonly RoundFinding[], observations: readonly Obs
   }
   const more = findings.length - 1;
   // That it was canceled is said already, where it is not the first finding.
-  if (canceled && first.code !== 'round-canceled') return `The round was canceled before its end; until then: ${first.message}${more > 1 ? ` (and ${more - 1} more)` : ''}`;
-  return more === 0 ? first.message : `${first.message} (and ${more} more)`;
+  if (canceled && first.code !== 'round-canceled') return `The round was canceled before its end; until then: ${withMore(first.message, more - 1)}`;
+  return withMore(first.message, more);
 }
