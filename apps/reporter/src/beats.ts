@@ -87,35 +87,35 @@ export class Beats {
     return ends;
   }
 
-  /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. */
-  explain({ taskUid, round, openMs }: { readonly taskUid: string; readonly round: number; readonly openMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner): SilentOutcome {
-    const missing = (reason: string): SilentOutcome => ({ state: 'missing', reason });
-    const ended = (reason: string): SilentOutcome => ({ ...missing(reason), cut: 'ended' });
-    if (cause === 'missed') return missing('the time of the round passed while nothing could run it');
-    if (silent.notReady !== undefined) return missing(`it was not ready when the round started: ${silent.notReady}`);
+  /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. `end`: of its container, within the round. */
+  explain({ taskUid, round, openMs }: { readonly taskUid: string; readonly round: number; readonly openMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner, end?: RunnerEnd): SilentOutcome {
+    if (cause === 'missed') return { state: 'missing', reason: 'the time of the round passed while nothing could run it' };
+    if (silent.notReady !== undefined) return { state: 'missing', reason: `it was not ready when the round started: ${silent.notReady}` };
+    const ended = (reason: string): SilentOutcome => ({ state: 'missing', reason, cut: 'ended' });
+    const missing = (reason: string): SilentOutcome => (end === undefined ? { state: 'missing', reason } : ended(`${end.words}; ${reason}`));
     if (silent.received > 0) return missing(`only ${silent.received} of ${silent.parts} parts of its result arrived`);
     const key = roundKey(taskUid, round);
     const ran = this.#ran.get(key)?.get(silent.runner);
     const heard = this.#heard.get(silent.runner);
-    const end = cause === 'canceled' ? 'when the round was canceled' : 'at the deadline';
+    const close = cause === 'canceled' ? 'when the round was canceled' : 'at the deadline';
     if (heard === undefined) return missing(`no heartbeat from it for at least ${seconds(this.listeningMs)}`);
     const quiet = Date.now() - heard.at;
     if (quiet > silenceMs) {
       const successor = this.#successorOf(silent.runner, heard);
       // Who was silent for longer when the round began is away for another reason.
-      if (successor !== undefined && heard.at > Date.now() - openMs - silenceMs) return ended(`it was replaced by ${successor}, and not heard since ${new Date(heard.at).toISOString()}`);
+      if (successor !== undefined && heard.at > Date.now() - openMs - silenceMs) return ended(`${end === undefined ? '' : `${end.words}; `}it was replaced by ${successor}, and not heard since ${new Date(heard.at).toISOString()}`);
       const last = `no heartbeat since ${new Date(heard.at).toISOString()} (${seconds(quiet)} before the close)`;
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
     const again = heard.replaced.findLast(({ at }) => at > Date.now() - openMs)?.at;
     if (heard.running.has(key)) {
-      const busy = cause === 'canceled' ? 'it did not stop in time when the round was canceled' : 'it was still running at the deadline';
-      return again === undefined ? missing(busy) : ended(`${busy}: ${restarted(again, false, heard.pod)}`);
+      const busy = cause === 'canceled' ? 'did not stop in time when the round was canceled' : 'was still running at the deadline';
+      return again === undefined ? missing(`it ${busy}`) : ended(`${restarted(again, heard.pod, end)} and ${busy}`);
     }
-    if (again !== undefined) return ended(restarted(again, ran !== undefined, heard.pod));
+    if (again !== undefined) return ended(`${restarted(again, heard.pod, end)}${ran === undefined ? '' : '; what it had measured is lost'}`);
     if (ran !== undefined) return missing(`it ran the round until ${new Date(ran).toISOString()}, but its result did not arrive: lost, or still on its way`);
     if (cause === 'canceled') return { state: 'canceled', reason: 'canceled before it began' };
-    if (!heard.ready) return missing(`it never picked up the work; ${end} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);
+    if (!heard.ready) return missing(`it never picked up the work; ${close} it was not ready${heard.reason === undefined ? '' : `: ${heard.reason}`}`);
     return missing('it is alive but never picked up the work');
   }
 
@@ -126,11 +126,11 @@ export class Beats {
   }
 }
 
-/** What ended it is known to whoever keeps it. */
-function restarted(at: number, lost: boolean, pod: string | undefined): string {
+/** Where nobody told how it ended, whoever keeps it knows. */
+function restarted(at: number, pod: string | undefined, end: RunnerEnd | undefined): string {
   const [namespace, name] = pod?.split('/') ?? [];
   const why = name === undefined ? 'its agent logs why' : `kubectl describe pod -n ${namespace} ${name} tells why`;
-  return `it was restarted during the round: its process was ended, and the next one was first heard at ${new Date(at).toISOString()} (${why})${lost ? '; what it had measured is lost' : ''}`;
+  return `${end?.words ?? `its process ended (${why})`}; the next one was first heard at ${new Date(at).toISOString()}`;
 }
 
 function seconds(ms: number): string {

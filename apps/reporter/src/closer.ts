@@ -131,22 +131,20 @@ export class Closer {
   }
 
   async #close(round: OpenRound, cause: 'complete' | 'deadline' | 'canceled' | 'missed'): Promise<void> {
-    const { slowPool, beats, runtimes, metrics, log } = this.options;
+    const { slowPool, rounds, beats, runtimes, metrics, log } = this.options;
     const { taskUid, round: number } = round;
     try {
       let silent = 0;
       // Noted late, when no reporter was there at its start.
       const sinceMs = Date.now() - Math.max(round.ageMs, round.ranMs);
-      const containers = containerEndsSince(runtimes.list(), sinceMs);
+      const containers = containerEndsSince(runtimes.list(), sinceMs, rounds.get(round.namespace, round.name)?.spec.taskSpec);
       const closed = await closeRound(slowPool, {
         taskUid,
         round: number,
         cause,
         silent: (runner) => {
           silent += 1;
-          const outcome = beats.explain({ taskUid, round: number, openMs: round.ageMs }, cause, runner);
-          const end = containers.get(runner.runner);
-          return end === undefined || runner.notReady !== undefined || outcome.state === 'canceled' ? outcome : { ...outcome, cut: 'ended', reason: `${outcome.reason}; ${end.words}` };
+          return beats.explain({ taskUid, round: number, openMs: round.ageMs }, cause, runner, containers.get(runner.runner));
         },
         ends: cause === 'missed' ? new Map() : allEnds(beats.restartedSince(sinceMs), containers),
       });

@@ -333,11 +333,11 @@ describe('the reporter', () => {
         busy: 'it was still running at the deadline',
         lost: expect.stringMatching(/^it ran the round until .*, but its result did not arrive/),
         partial: 'only 1 of 4 parts of its result arrived',
-        killed: expect.stringMatching(/^it was restarted during the round: its process was ended, .* \(kubectl describe pod -n shop killed tells why\)$/),
+        killed: expect.stringMatching(/^its process ended \(kubectl describe pod -n shop killed tells why\); the next one was first heard at \S+$/),
         replaced: expect.stringMatching(/^it was replaced by successor, and not heard since 20/),
         draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
-        again: expect.stringMatching(/^it was still running at the deadline: it was restarted during the round: its process was ended, and the next one was first heard at \S+ \(its agent logs why\)$/),
-        oom: expect.stringMatching(new RegExp(String.raw`^no heartbeat since .*; it was running the round then; its container ended at ${ended.at} with exit code 137 \(OOMKilled\)$`)),
+        again: expect.stringMatching(/^its process ended \(its agent logs why\); the next one was first heard at \S+ and was still running at the deadline$/),
+        oom: expect.stringMatching(new RegExp(String.raw`^its container ended at ${ended.at} with exit code 137 \(OOMKilled\); give the task an agentSpec with a resources\.limits\.memory above 1Gi; no heartbeat since .*$`)),
       });
       expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(12);
       expect(status.verdict).toBe('incomplete');

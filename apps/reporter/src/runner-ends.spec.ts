@@ -6,9 +6,20 @@ it('tells of ends from the second on in which a round began, in words, and of no
   const runtimes = [{ at: '2026-01-01T12:00:04Z', runner: 'before' }, { at: '2026-01-01T12:00:05Z', runner: 'in-that-second' }, { at: undefined, runner: 'lasting' }].map(
     ({ at, runner }) => ({ status: { runners: [{ runner, ...(at === undefined ? {} : { ended: { at, reason: 'exit code 139 (SIGSEGV)' } }) }] } }) as unknown as Runtime,
   );
-  expect([...containerEndsSince([...runtimes, {} as Runtime], Date.parse('2026-01-01T12:00:05.700Z'))]).toEqual([
+  expect([...containerEndsSince([...runtimes, {} as Runtime], Date.parse('2026-01-01T12:00:05.700Z'), {})]).toEqual([
     ['in-that-second', { at: new Date('2026-01-01T12:00:05Z'), words: 'its container ended at 2026-01-01T12:00:05Z with exit code 139 (SIGSEGV)' }],
   ]);
+});
+
+it.each([
+  [{}, '; give the task an agentSpec with a resources.limits.memory above 1Gi'],
+  [{ agentSpec: { resources: { limits: { memory: '80Mi' } } } }, '; raise agentSpec.resources.limits.memory (now 80Mi)'],
+  [undefined, ''],
+])('names the limit of memory that one ran into, and what to raise: %j', (taskSpec, advice) => {
+  const at = '2026-01-01T12:00:05Z';
+  const runtime = { status: { runners: [{ runner: 'a', ended: { at, reason: 'exit code 137 (OOMKilled)' } }] } } as unknown as Runtime;
+  const end = { at: new Date(at), words: `its container ended at ${at} with exit code 137 (OOMKilled)${advice}` };
+  expect(containerEndsSince([runtime], Date.parse(at), taskSpec).get('a')).toEqual(end);
 });
 
 it('takes the words of a container and the time of the first end', () => {

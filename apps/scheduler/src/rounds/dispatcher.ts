@@ -3,7 +3,7 @@ import { messages, purgeWork, type Bus } from '@roundsman/bus';
 import type { Outcome } from '@roundsman/reconcile';
 import type { Logger } from 'pino';
 import { roundKey, type Caches } from './caches.ts';
-import { cancelRound } from './cancel.ts';
+import { cancelRound, whyCanceled } from './cancel.ts';
 import { workOrders } from './round-object.ts';
 import type { Running } from './running.ts';
 
@@ -45,7 +45,7 @@ export class Dispatcher {
     const round = caches.rounds.get(namespace, name);
     if (round === undefined || !isOpenRound(round)) return this.#end(key);
     const { spec } = round;
-    if (spec.cancel === true) return this.#stopRunners(key, spec);
+    if (spec.cancel === true) return this.#stopRunners(key, round);
     if (await this.#taskGone(round)) {
       await cancelRound(this.#options, round, 'the task was deleted');
       return { againAfterMs: 0 };
@@ -85,12 +85,14 @@ export class Dispatcher {
     log.debug({ round: key, runners: spec.runners.length, lateMs }, 'work sent');
   }
 
-  async #stopRunners(key: string, spec: RoundSpec): Promise<Outcome> {
-    const { bus, cancelAgainMs } = this.#options;
+  async #stopRunners(key: string, round: Round): Promise<Outcome> {
+    const { bus, caches, cancelAgainMs } = this.#options;
+    const { spec } = round;
     const { taskRef, number } = spec;
+    const reason = whyCanceled(caches, round);
     await this.#end(key);
     const nodes = new Set(spec.runners.filter(({ notReady }) => notReady === undefined).map(({ node }) => node));
-    for (const node of nodes) bus.publish(messages.nodeCancel, { node }, { taskUid: taskRef.uid, round: number, reason: 'the round was canceled' });
+    for (const node of nodes) bus.publish(messages.nodeCancel, { node }, { taskUid: taskRef.uid, round: number, reason });
     return { againAfterMs: cancelAgainMs ?? 2_000 };
   }
 

@@ -2,6 +2,7 @@ import { isOpenRound } from '@roundsman/api';
 import { messages, type Bus, type Subscription } from '@roundsman/bus';
 import type { Logger } from 'pino';
 import type { Caches } from './caches.ts';
+import { whyCanceled } from './cancel.ts';
 
 export interface RunningOptions {
   readonly bus: Bus;
@@ -53,14 +54,13 @@ export class Running {
       this.#unknownSince.delete(key);
       return;
     }
-    let reason = 'the round was canceled';
+    let reason = round === undefined ? 'its task was deleted' : whyCanceled(caches, round);
     if (round === undefined) {
       // This cache may be behind; wait a little before believing that there is no such round.
       const since = this.#unknownSince.get(key) ?? Date.now();
       this.#unknownSince.set(key, since);
       if (this.#unknownSince.size > 10_000) this.#unknownSince.clear();
       if (caches.problem() !== undefined || Date.now() - since < (unknownMs ?? 3_000)) return;
-      reason = 'the task is gone';
     } else if (!isOpenRound(round)) reason = 'the round is closed';
     log.info({ runner, node, taskUid, round: number, reason }, 'telling a runner to stop a round');
     bus.publish(messages.nodeCancel, { node }, { taskUid, round: number, reason });

@@ -66,7 +66,7 @@ describe('verdict of a round in which runners ended', () => {
   it('says it first, in one sentence, also when all of them ended and their Service with them', () => {
     const [first] = cluster.nodes;
     const verdict = judged(roundWith(new Set([first!]), brokenOff, [refused]));
-    expect(verdict.summary).toBe(`Runner runner-node-1 on node node-1 ended during the round, what was sent to it meanwhile is left out: ${told}.`);
+    expect(verdict.summary).toBe(`Runner runner-node-1 on node node-1 ended during the round: ${told}. What failed at it since then is left out.`);
     const gone = roundOf(cluster, ({ layer }) => (layer === 'endpoint' ? brokenOff[2] : { failed: 1, error: 'status', statusCodes: { '404': 1 }, canceled: 1, unsent: 4 })).map((runner): RunnerOutcome => ({ ...runner, state: 'error', cut: 'ended', reason: told }));
     expect(new Set(judged(gone).findings.map(({ code }) => code))).toEqual(new Set(['runner-ended']));
     const slow = judged([...roundWith(new Set([first!]), brokenOff, [refused]), { runner: 'x', node: 'node-9', state: 'failed', targets: [resultOf('url', { latenciesUs: [9000], expect: { meanAccessDelayInMs: 1 } })] }]);
@@ -127,10 +127,11 @@ describe('verdict of a round in which runners ended', () => {
     const runners = roundOf(cluster, ({ layer, from, to }) => (layer === 'endpoint' && to === 'node-2' && from !== to ? { latenciesUs: [800], failed: 1, error: 'refused' } : undefined));
     const verdict = judged(runners.map((runner): RunnerOutcome => (runner.node === 'node-2' ? { ...runner, cut: 'restarted', reason, goneAt: '2026-01-02T03:04:10.000Z' } : runner)));
     expect(verdict).toMatchObject({ state: 'incomplete', findings: [{ code: 'runner-restarted', subject: 'runner runner-node-2' }] });
-    expect(verdict.summary).toBe(`Runner runner-node-2 on node node-2 was started again during the round, what failed at it meanwhile is left out: ${reason}.`);
-    // Requests that it did not send are its own limits, as those of any other.
+    expect(verdict.summary).toBe(`Runner runner-node-2 on node node-2 was started again during the round: ${reason}. What failed at it since then is left out.`);
+    // Requests that it did not send are its own limits, as those of any other. Where runners send nothing to each other, nothing of the kind is left out.
     const unsent = judged([{ runner: 'a', node: 'n', state: 'failed', cut: 'restarted', reason, targets: [resultOf('url', { latenciesUs: [800], unsent: 20 })] }]);
     expect(unsent.findings.map(({ code }) => code)).toEqual(['runner-restarted', 'prober-exhausted']);
+    expect(unsent.summary).toBe(`Runner a on node n was started again during the round: ${reason} (and 1 more).`);
   });
 
   it('names twenty, and counts the rest', () => {
@@ -155,6 +156,8 @@ describe('verdict of a canceled round', () => {
     expect(judged([{ ...canceled, starvation }, { ...canceled, runner: 'b' }])).toMatchObject({ state: 'incomplete', summary: 'The round was canceled before its end: the task was deleted (and 1 more).', findings: [{ code: 'round-canceled', subject: 'round' }, { code: 'prober-starved' }] });
     const down: RunnerOutcome = { runner: 'c', node: 'm', state: 'failed', targets: [resultOf('url', timedOut)] };
     expect(judged([canceled, down])).toMatchObject({ state: 'broken', summary: expect.stringMatching(/^The round was canceled before its end; until then: url .* fails from every node/), findings: [{ code: 'target-down' }, { code: 'round-canceled' }] });
+    for (const nothing of ['the round was canceled', 'canceled before it began']) expect(judged([{ ...canceled, reason: nothing }]).summary).toBe('The round was canceled before its end.');
+    expect(judged([{ ...canceled, reason: 'the round was canceled' }, canceled]).summary).toBe('The round was canceled before its end: the task was deleted.');
     expect(judged([{ runner: 'a', node: 'n', state: 'missing', reason: 'it did not stop in time', targets: [] }], [], true).summary).toBe('The round was canceled before its end (and 1 more).');
   });
 });

@@ -180,6 +180,15 @@ describe('verdict of runners', () => {
     expect(verdict.summary).toBe('Runner runner-node-3 on node node-3 did not report: no result by the deadline.');
   });
 
+  it('names a silent runner before what is degraded at its node, and after what is down', () => {
+    const reason = 'no heartbeat since 03:00 (9 s before the close); it was running the round then';
+    const of = (path: ResultOptions): string[] => codes(mesh((from, to) => (to === 'node-3' && from !== to ? path : good)).map((r): RunnerOutcome => (r.node === 'node-3' ? { ...r, state: 'missing', reason, targets: [] } : r)));
+    expect(of({ latenciesUs: [900], failed: 1 })).toEqual(['runner-missing runner runner-node-3', 'node-degraded node node-3']);
+    expect(of(dead)).toEqual(['node-unreachable node node-3', 'runner-missing runner runner-node-3']);
+    const elsewhere = mesh((from, to) => (from === 'node-1' && to === 'node-2' ? { latenciesUs: [900], failed: 1 } : good)).map((r): RunnerOutcome => (r.node === 'node-3' ? { ...r, state: 'missing', reason, targets: [] } : r));
+    expect(codes(elsewhere)).toEqual(['path-degraded path node-1 -> node-2', 'runner-missing runner runner-node-3']);
+  });
+
   it('is suspect, never healthy, when a starved prober found nothing bad', () => {
     const verdict = judgeAll(mesh(() => good).map((r) => (r.node === 'node-1' ? { ...r, starvation: starved } : r)));
     expect(verdict).toMatchObject({ state: 'suspect', findings: [{ code: 'prober-starved', subject: 'runner runner-node-1' }] });

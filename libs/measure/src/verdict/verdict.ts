@@ -26,7 +26,8 @@ export function verdictOf(outcomes: readonly RunnerOutcome[], notTested: readonl
   if (findings.length === 0 && observations.length === 0) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: 'The round measured nothing: it had no runner or no target.', evidence: [] });
   }
-  findings.sort((a, b) => rankOf(a) - rankOf(b));
+  const explaining = explainedBy(runners, findings);
+  findings.sort((a, b) => rankOf(a, explaining) - rankOf(b, explaining));
   return { state: stateOf(findings), summary: summaryOf(findings, observations, runners, canceled), findings };
 }
 
@@ -44,14 +45,26 @@ function silentNodes(runners: readonly RunnerOutcome[]): Set<string> {
 }
 
 /** The worst first; what cut the round short before what was found in the rest of it, trouble of the measuring itself after what it found. */
-function rankOf({ code, severity }: RoundFinding): number {
+function rankOf(finding: RoundFinding, explaining: ReadonlySet<RoundFinding>): number {
+  const { code, severity } = finding;
   if (code === 'round-canceled') return 1;
+  if (explaining.has(finding)) return 2;
   if (code === 'runner-ended' || code === 'runner-restarted') return 2;
   return severity === 'critical' ? 0 : severity === 'info' ? 5 : untrusted.has(code) ? 4 : 3;
 }
 
+/** Of the missing runners those on nodes that are found degraded: their silence is the reason for it, or has the same one. */
+function explainedBy(runners: readonly RunnerOutcome[], findings: readonly RoundFinding[]): Set<RoundFinding> {
+  const degraded = new Set(findings.filter(({ severity, layer }) => severity === 'warning' && layer !== undefined).flatMap(({ subject }) => subject.split(' ')));
+  const silent = new Set(runners.filter(({ state, node }) => state === 'missing' && degraded.has(node)).map(({ runner }) => `runner ${runner}`));
+  return new Set(findings.filter(({ code, subject }) => code === 'runner-missing' && silent.has(subject)));
+}
+
+/** Says no more than that it was canceled. */
+const saysNothing = /^(?:the round was )?canceled(?: before it began)?$/;
+
 function cancellation(runners: readonly RunnerOutcome[]): RoundFinding {
-  const told = runners.filter(({ state, reason }) => state === 'canceled' && reason !== undefined);
+  const told = runners.filter(({ state, reason }) => state === 'canceled' && reason !== undefined && !saysNothing.test(reason));
   return { code: 'round-canceled', severity: 'info', subject: 'round', message: `The round was canceled before its end${told.length === 0 ? '' : `: ${reasonsOf(told)}`}.`, evidence: [] };
 }
 
@@ -60,6 +73,8 @@ function judgeRunners(runners: readonly RunnerOutcome[], isTrusted: IsTrusted): 
   if (runners.length > 1 && runners.every((r) => r.state === 'missing')) {
     findings.push({ code: 'no-targets', severity: 'warning', subject: 'round', message: `The round measured nothing: none of its ${runners.length} runners reported: ${reasonsOf(runners)}.`, evidence: [] });
   }
+  const toRunners = runners.some(({ targets }) => targets.some(({ layer }) => layer !== 'url' && layer !== 'dns'));
+  const leftOut = toRunners ? ' What failed at it since then is left out.' : '';
   const sorted = runners.toSorted((a, b) => compareNames(a.runner, b.runner));
   const ended = sorted.filter(({ cut }) => cut === 'ended');
   const missing = sorted.filter((r) => r.state === 'missing' && r.cut !== 'ended');
@@ -69,8 +84,8 @@ function judgeRunners(runners: readonly RunnerOutcome[], isTrusted: IsTrusted): 
     const who = `runner ${r.runner}`;
     const where = r.node === '' ? r.runner : `${r.runner} on node ${r.node}`;
     const why = r.reason === undefined ? '' : `: ${withoutStop(r.reason)}`;
-    if (r.cut === 'ended') findings.push({ code: 'runner-ended', severity: 'warning', subject: who, message: `Runner ${where} ended during the round, what was sent to it meanwhile is left out${why}.`, evidence: [] });
-    else if (r.cut === 'restarted') findings.push({ code: 'runner-restarted', severity: 'warning', subject: who, message: `Runner ${where} was started again during the round, what failed at it meanwhile is left out${why}.`, evidence: [] });
+    if (r.cut === 'ended') findings.push({ code: 'runner-ended', severity: 'warning', subject: who, message: `Runner ${where} ended during the round${why}.${leftOut}`, evidence: [] });
+    else if (r.cut === 'restarted') findings.push({ code: 'runner-restarted', severity: 'warning', subject: who, message: `Runner ${where} was started again during the round${why}.${leftOut}`, evidence: [] });
     else if (r.state === 'missing') findings.push({ code: 'runner-missing', severity: 'warning', subject: who, message: `Runner ${where} did not report${why}.`, evidence: [] });
     else if (r.state === 'error') findings.push({ code: 'runner-error', severity: 'warning', subject: who, message: `Runner ${where} could not ${r.targets.length > 0 ? 'finish' : 'run'} the round${why}.`, evidence: [] });
     if (r.starvation?.suspect === true) {
