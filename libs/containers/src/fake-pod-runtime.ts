@@ -37,6 +37,8 @@ export class FakePodRuntime implements PodRuntime {
   readonly builds = new Set<string>();
   /** Why a container of this name cannot be started. */
   readonly broken = new Map<string, { readonly code: 'Create' | 'Start'; readonly message: string }>();
+  /** What a container of this name does that has ended when whoever started it first looks at it: its exit code. */
+  readonly brief = new Map<string, (config: ContainerConfig) => Promise<number>>();
   /** Networks of the daemon's: their ranges by name. */
   readonly networks = new Map<string, readonly string[]>();
   /** Host ports that somebody else holds. */
@@ -152,7 +154,9 @@ export class FakePodRuntime implements PodRuntime {
     const running: PodContainer = { ...made, state: 'running', pid: 1000 + this.#ids, startedAt: now() };
     this.#containers.set(id, running);
     this.#tell({ podUid, container: name, id, type: 'started' });
-    return running;
+    const brief = this.brief.get(name);
+    if (brief !== undefined) this.end(id, await brief(config));
+    return this.#containers.get(id) ?? running;
   }
 
   /** Its program ends by itself. */

@@ -19,7 +19,7 @@ export interface StartOrder {
   readonly files: PodFiles;
   readonly materials: () => Promise<Materials>;
   /** The container is there: postStart may still be under way. */
-  readonly onContainer: (container: PodContainer) => void;
+  readonly onContainer: (container: PodContainer) => Promise<void>;
   /** Nobody wants it any more. */
   readonly signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ export async function startRun(services: NodeServices, order: StartOrder): Promi
   const config = containerConfig(pod, container, { ...order, image, variables: environment.variables, mounts });
   const made = await slots.run('container', async () => (signal.aborted ? undefined : runtime.startContainer(config)));
   if (made === undefined) return;
-  order.onContainer(made);
+  await order.onContainer(made);
   events.record(pod, 'Normal', 'Created', `Created container: ${container.name}`, container.name);
   events.record(pod, 'Normal', 'Started', `Started container ${container.name}`, container.name);
   await postStart(services, order, made.id);

@@ -112,9 +112,9 @@ export class ContainerWork {
         files: this.#files,
         materials: worked.materials,
         signal: aborting.signal,
-        onContainer: (made) => {
+        onContainer: async (made) => {
           id = made.id;
-          this.#runs.put(made);
+          await this.#runs.put(made);
           this.#waiting.delete(name);
         },
       });

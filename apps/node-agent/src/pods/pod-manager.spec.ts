@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
@@ -60,6 +60,19 @@ describe('pods on a runtime that does what it is told', () => {
     }
     await eventually(async () => expect((await readdir(join(node.folder, 'web', 'containers', 'main'))).sort()).toEqual(['2', '3']));
     expect((await node.runtime.pods())[0]?.containers.map(({ attempt }) => attempt)).toEqual([3, 2]);
+  });
+
+  it('are told to have ended together with their last words, also when they were looked at in between', async () => {
+    node.runtime.brief.set('main', async ({ mounts }) => {
+      await writeFile(mounts.find(({ containerPath }) => containerPath === '/dev/termination-log')!.hostPath, 'bye');
+      // Something else of the pod changes before its words are read.
+      setImmediate(() => node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } })));
+      return 0;
+    });
+    node.create('web', { restartPolicy: 'Never', containers: [container()] });
+    await eventually(() => expect(node.get('web').status?.phase).toBe('Succeeded'));
+    const ends = node.statuses.flatMap(({ containerStatuses = [] }) => containerStatuses.flatMap(({ state }) => state.terminated ?? []));
+    expect(new Set(ends.map(({ message }) => message))).toEqual(new Set(['bye']));
   });
 
   it('that were refused take no room from others', async () => {

@@ -38,7 +38,9 @@ export class PodRuns {
   knows(id: string): boolean {
     return this.#book.find(id) !== undefined;
   }
-  put(container: PodContainer): void {
+  /** One that was just seen. Its end is known together with its last words, never before: it may have ended while it was started. */
+  async put(container: PodContainer): Promise<void> {
+    await this.#readLastWords(runOf(container));
     this.#book.put(container);
   }
   drop(id: string): void {
@@ -60,7 +62,7 @@ export class PodRuns {
     return this.#book.replace(found?.containers ?? [], Date.now());
   }
 
-  /** Looks at a container that changed, after whoever looks at it already: the later look knows more. Its end is known together with its last words, never before. */
+  /** Looks at a container that changed, after whoever looks at it already: the later look knows more. */
   async learn(id: string): Promise<void> {
     const look = (this.#looks.get(id) ?? Promise.resolve()).catch(() => undefined).then(() => this.#look(id));
     this.#looks.set(id, look);
@@ -75,16 +77,14 @@ export class PodRuns {
     const container = await this.#runtime.inspect(id);
     if (container === undefined) return this.#book.lose(id, Date.now());
     const problem = container.problem ?? this.#book.find(id)?.startProblem;
-    const seen = problem === undefined ? container : { ...container, problem };
-    await this.#readLastWords(runOf(seen));
-    this.#book.put(seen);
+    await this.put(problem === undefined ? container : { ...container, problem });
   }
 
   /** The run that a failed start has left, if it has; its words are the daemon's. */
   async learnFailed(podUid: string, name: string, attempt: number, problem: string): Promise<boolean> {
     const pods = await this.#runtime.pods();
     const left = pods.find((pod) => pod.podUid === podUid)?.containers.find((made) => made.name === name && made.attempt === attempt);
-    if (left !== undefined) this.#book.put({ ...left, problem: left.problem ?? problem });
+    if (left !== undefined) await this.put({ ...left, problem: left.problem ?? problem });
     return left !== undefined;
   }
 

@@ -20,6 +20,8 @@ export class MemoryNode implements NodeIntake {
   readonly network = new MemoryNetwork();
   /** `name reason: message`, each time. */
   readonly events: string[] = [];
+  /** Every status that was written, in order. */
+  readonly statuses: PodStatus[] = [];
   readonly folder: string;
   materialsNow: Materials = noMaterials;
   readonly #pods = new Map<string, Pod>();
@@ -106,6 +108,7 @@ export class MemoryNode implements NodeIntake {
   }
 
   status(pod: Pod, status: PodStatus): Promise<Pod> {
+    this.statuses.push(status);
     return Promise.resolve(this.#store({ ...this.get(pod.metadata.name), status: JSON.parse(JSON.stringify(status)) as PodStatus }));
   }
 
