@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request, type IncomingMessage } from 'node:http';
+import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -38,6 +38,12 @@ describe('requests through the ingress proxy', () => {
     return text(socket);
   };
 
+  /** The proxy anew, with other settings. Short limits are for what is refused by them: a machine that stands still for a second must not fail the others. */
+  const again = async (...settings: Parameters<ToldNetwork['proxy']>): Promise<void> => {
+    await stopProxy();
+    ({ proxy, stop: stopProxy } = await told.proxy(...settings));
+  };
+
   beforeAll(async () => {
     told = await ToldNetwork.start();
   });
@@ -48,7 +54,7 @@ describe('requests through the ingress proxy', () => {
     told.put(resources.slice, slice('web', ['127.0.0.1'], web.port));
     told.put(resources.service, service('empty'));
     told.put(resources.ingress, shop());
-    ({ proxy, stop: stopProxy } = await told.proxy({ connectMs: '1000', responseMs: '1200', clientMs: '1000', headerBytes: '8192' }));
+    ({ proxy, stop: stopProxy } = await told.proxy({ connectMs: '1000' }));
   });
   afterEach(async () => {
     await stopProxy();
@@ -72,12 +78,13 @@ describe('requests through the ingress proxy', () => {
   });
 
   it('whose answer nobody takes are given up; the endpoint may be silent for as long as it likes', async () => {
+    await again({ clientMs: '1500', responseMs: '1500' });
     let closed = 0;
     const endless = await behind((request, response) => {
       response.once('close', () => (closed += 1));
       if (request.url === '/quiet') {
         response.write('begun, ');
-        return void setTimeout(() => response.end('at last'), 1_500);
+        return void setTimeout(() => response.end('at last'), 2_000);
       }
       return void Readable.from(zeros(1 << 30, () => undefined)).pipe(response);
     });
@@ -126,7 +133,7 @@ describe('requests through the ingress proxy', () => {
     told.put(resources.ingress, other);
     await eventually(async () => expect((await get('/', 'passing.example')).status).toBe(200));
     const counted = () => proxy.measures.registry.getSingleMetricAsString('roundsman_ingress_requests_total');
-    expect(await counted()).toContain('{ingress="default/passing",code="200"} 1');
+    await eventually(async () => expect(await counted()).toContain('{ingress="default/passing",code="200"} 1'));
     told.remove(resources.ingress, other);
     await eventually(async () => expect(await counted()).not.toContain('passing'));
   });
@@ -186,11 +193,12 @@ describe('requests through the ingress proxy', () => {
   });
 
   it('that an endpoint does not answer in time end with 504, those it breaks with 502; an answer that has begun may take its time', async () => {
+    await again({ responseMs: '1500' });
     const slow = await behind((request, response) => {
       if (request.url === '/never') return;
       if (request.url === '/break') return void request.socket.destroy();
       response.write('first ');
-      setTimeout(() => response.end('last'), 1_500);
+      setTimeout(() => response.end('last'), 2_000);
     });
     told.put(resources.slice, slice('web', ['127.0.0.1'], slow.port));
     await eventually(async () => expect((await get('/break', 'shop.example', { method: 'POST' })).status).toBe(502));
@@ -199,9 +207,6 @@ describe('requests through the ingress proxy', () => {
   });
 
   it('stream large bodies both ways without holding them', async () => {
-    // Who reads nothing for a while is given up: here that is no matter of the machine's speed.
-    await stopProxy();
-    ({ proxy, stop: stopProxy } = await told.proxy());
     const bytes = 64 << 20;
     const sink = await behind((request, response) => request.pipe(response));
     told.put(resources.slice, slice('web', ['127.0.0.1'], sink.port));
@@ -219,6 +224,7 @@ describe('requests through the ingress proxy', () => {
   });
 
   it('too large in their headers, or stopped in the midst, are refused', async () => {
+    await again({ clientMs: '1500', headerBytes: '8192' });
     const reading = await behind((request, response) => request.resume().once('end', () => response.end('read')));
     told.put(resources.slice, slice('web', ['127.0.0.1'], reading.port));
     await eventually(async () => expect((await get('/')).text).toBe('read'));
@@ -234,25 +240,28 @@ describe('requests through the ingress proxy', () => {
   });
 
   it('under way end when the proxy stops, and no new ones begin', async () => {
-    const slow = await behind((_request, response) => {
+    await again({ drainMs: '60000' });
+    let underWay: ServerResponse | undefined;
+    const slow = await behind((request, response) => {
       response.write('begun ');
-      setTimeout(() => response.end('ended'), 200);
+      if (request.url === '/last') underWay = response;
+      else response.end('ended');
     });
     told.put(resources.slice, slice('web', ['127.0.0.1'], slow.port));
     await eventually(async () => expect((await get('/')).text).toBe('begun ended'));
-    const last = get('/');
-    await eventually(() => slow.requests > 1);
+    const last = get('/last');
+    await eventually(() => underWay !== undefined);
     const { http } = proxy.ports;
     const stopped = stopProxy();
     stopProxy = () => stopped;
     await expect(ask(http, 'shop.example', '/')).rejects.toThrow('ECONNREFUSED');
+    underWay?.end('ended');
     expect((await last).text).toBe('begun ended');
     await stopped;
   });
 
   it('of kept connections do not hold it up when it stops', async () => {
-    await stopProxy();
-    ({ proxy, stop: stopProxy } = await told.proxy({ drainMs: '60000' }));
+    await again({ drainMs: '60000' });
     const slow = await behind((request, response) => {
       response.write('begun ');
       setTimeout(() => response.end('ended'), 300);
@@ -260,14 +269,15 @@ describe('requests through the ingress proxy', () => {
     told.put(resources.slice, slice('web', ['127.0.0.1'], slow.port));
     const agent = new Agent({ keepAlive: true });
     await eventually(async () => expect((await get('/', 'shop.example', { agent })).text).toBe('begun ended'));
+    const before = slow.requests;
     const last = get('/', 'shop.example', { agent });
-    await eventually(() => slow.requests > 1);
+    await eventually(() => slow.requests > before);
     const begun = performance.now();
     const stopped = stopProxy();
     stopProxy = () => stopped;
     expect((await last).text).toBe('begun ended');
     await stopped;
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(20_000);
     agent.destroy();
   });
 });
