@@ -146,6 +146,8 @@ export class NodeAgent {
 
   async #sendBeat(): Promise<void> {
     const { config, bus } = this.#context;
+    // Before all else: what is told was so when it is sent.
+    const conditions = await machineConditions(config.dataDir);
     const pods = this.#pods?.condition();
     const network = this.#network?.condition();
     const dns = this.#dns?.condition();
@@ -154,7 +156,6 @@ export class NodeAgent {
     const answers = { [nodeNetworkAnnotations.dns]: this.#dns?.endpoint, [nodeNetworkAnnotations.ingress]: this.#ingress?.endpoint, [nodeNetworkAnnotations.nats]: this.#natsEndpoint() };
     const nodeAddresses = this.#network?.node.nodeAddresses ?? config.addresses;
     const runner = this.#runner?.condition();
-    const conditions = await machineConditions(config.dataDir);
     bus.publish(messages.nodeBeat, { node: config.node }, {
       node: config.node,
       instance: this.#instance,

@@ -99,6 +99,7 @@ export class ContainerWork {
     const aborting = new AbortController();
     this.#starting.set(name, aborting);
     let id: string | undefined;
+    let failed = false;
     try {
       await worked.setUpFiles();
       await startRun(this.#services, {
@@ -119,15 +120,17 @@ export class ContainerWork {
         },
       });
     } catch (error) {
+      failed = true;
       await this.#startFailed(worked.pod, container, attempt, error);
+    }
+    try {
+      // What has ended is not told as started: before its id was known, and then nobody tells again, or because of its hook.
+      if (id !== undefined && (this.#endedEarly.delete(id) || failed)) await this.#runs.learn(id);
     } finally {
       this.#starting.delete(name);
+      // Old runs that were removed meanwhile are of no interest.
+      if (this.#starting.size === 0) this.#endedEarly.clear();
     }
-    // It may have ended before its id was known: then nobody tells again.
-    const early = id !== undefined && this.#endedEarly.delete(id);
-    // Old runs that were removed meanwhile are of no interest.
-    if (this.#starting.size === 0) this.#endedEarly.clear();
-    if (early) await this.#runs.learn(id as string);
   }
 
   async stop({ run, cause, restart }: Extract<Step, { do: 'stop' }>, container: Container | undefined, graceMs: number | undefined, { pod, podIPs }: WorkedPod): Promise<void> {

@@ -75,6 +75,64 @@ describe('pods on a runtime that does what it is told', () => {
     expect(new Set(ends.map(({ message }) => message))).toEqual(new Set(['bye']));
   });
 
+  it('are never told to run when they ended before their start was known, nor ready when their postStart hook has failed', async () => {
+    const { inspect } = node.runtime;
+    // What is asked of the daemon is answered a moment later, as always; meanwhile something else of the pod changes.
+    node.runtime.inspect = async (id) => {
+      setImmediate(() => node.change('brief', (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } })));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return inspect.call(node.runtime, id);
+    };
+    node.runtime.brief.set('brief', () => Promise.resolve(3));
+    const { startContainer } = node.runtime;
+    node.runtime.startContainer = async (config) => {
+      const made = await startContainer.call(node.runtime, config);
+      return made.name === 'brief' ? { ...made, state: 'running' } : made;
+    };
+    node.runtime.command = () => ({ exitCode: 5 });
+    node.create('brief', { restartPolicy: 'Never', containers: [container('brief')] });
+    node.create('hooked', { restartPolicy: 'Never', containers: [container('main', { lifecycle: { postStart: { exec: { command: ['false'] } } } })] });
+    await eventually(() => expect(['brief', 'hooked'].map((name) => node.get(name).status?.phase)).toEqual(['Failed', 'Failed']));
+    expect(node.statuses.flatMap(({ containerStatuses = [] }) => containerStatuses.filter(({ state }) => state.running !== undefined))).toEqual([]);
+  });
+
+  it('whose containers end while a new agent finds them are told to have ended at once, not by its next look', async () => {
+    node.create('web', { restartPolicy: 'Never', containers: [container()] });
+    await runs('web');
+    await node.down();
+    const { pods } = node.runtime;
+    node.runtime.pods = async () => {
+      const found = await pods.call(node.runtime);
+      node.runtime.end(node.runtime.container('web', 'main')!.id, 3);
+      node.runtime.pods = () => Promise.reject(new Error('busy'));
+      return found;
+    };
+    await node.up();
+    await eventually(() => expect(node.container('web')?.state.terminated).toMatchObject({ exitCode: 3 }));
+  });
+
+  it('leave no volume behind that was brought up to date when they ended', async () => {
+    const keys = { claims: new Map(), configMaps: new Map([['map', new Map([['key', Buffer.from('text')]])]]), secrets: new Map() };
+    node.materialsNow = keys;
+    node.create('web', { containers: [container('main', { volumeMounts: [{ name: 'map', mountPath: '/map' }] })], volumes: [{ name: 'map', configMap: { name: 'map' } }] });
+    await runs('web');
+    let answered = false;
+    let asked = false;
+    node.materials = async () => {
+      asked = true;
+      await eventually(() => node.runtime.container('web', 'main')?.state !== 'running');
+      // As long as it takes to clear a pod away.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      answered = true;
+      return keys;
+    };
+    node.manager.workers.get('web')!.refreshVolumes();
+    await eventually(() => asked);
+    node.change('web', (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date().toISOString(), deletionGracePeriodSeconds: 1 } }));
+    await eventually(() => expect(() => node.get('web')).toThrow());
+    expect([answered, await readdir(node.folder)]).toEqual([true, []]);
+  });
+
   it('that were refused take no room from others', async () => {
     node.create('large', demands('5'));
     node.create('small', demands('3'));

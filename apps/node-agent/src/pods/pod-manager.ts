@@ -19,6 +19,8 @@ export class PodManager implements PodChanges {
   readonly #workers = new Map<string, PodWorker>();
   /** What was found on the machine at the start and belongs to no pod that is known yet. */
   #found = new Map<string, PodOnRuntime>();
+  /** What happened to pods that nobody knew yet since the machine was looked at last. */
+  #unheard: RuntimeEvent[] = [];
   readonly #ending = new Set<string>();
   #looked: Promise<void> = Promise.resolve();
   #hasLooked = false;
@@ -92,6 +94,7 @@ export class PodManager implements PodChanges {
       this.#found.delete(uid);
       const others = earlier.filter((other) => other.takesRoom).map((other) => other.pod);
       void worker.start(found, found === undefined && !isBegun ? refusal(pod, others, this.#services.allocatable) : undefined);
+      for (const event of this.#unheard) if (event.podUid === uid) worker.event(event);
     };
     if (this.#hasLooked) return begin();
     this.#unbegun.push(begin);
@@ -100,7 +103,9 @@ export class PodManager implements PodChanges {
   }
 
   #event(event: RuntimeEvent): void {
-    this.#workers.get(event.podUid)?.event(event);
+    const worker = this.#workers.get(event.podUid);
+    if (worker === undefined) this.#unheard.push(event);
+    else worker.event(event);
   }
 
   /** Looks at everything on the machine: what the stream of events missed, and what nobody wants. */
@@ -120,6 +125,7 @@ export class PodManager implements PodChanges {
     this.#problem = await runtime.problem().catch((error: Error) => error.message);
     if (this.#problem !== undefined && this.#problem !== before) log.warn({ problem: this.#problem }, 'no containers can be run now');
     let pods: Map<string, PodOnRuntime>;
+    this.#unheard = [];
     try {
       const found = await runtime.pods();
       if (!this.#hasLooked) await network.adopt(found);

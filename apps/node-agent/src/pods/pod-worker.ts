@@ -53,6 +53,8 @@ export class PodWorker {
   #timer: NodeJS.Timeout | undefined;
   /** It looks only when it knows what there is. */
   #ready = false;
+  /** What happened until then. */
+  readonly #unheard: RuntimeEvent[] = [];
   #woken = false;
   #stopped = false;
 
@@ -104,6 +106,7 @@ export class PodWorker {
     const newest = [...this.#runs.all.values()].flat().reduce<Run | undefined>((last, run) => (last === undefined || run.createdAt > last.createdAt ? run : last), undefined);
     this.#sandbox.adopt(this.#pod, found?.sandbox, newest?.sandboxRun);
     this.#ready = true;
+    for (const event of this.#unheard.splice(0)) this.event(event);
     this.wake();
   }
 
@@ -133,7 +136,9 @@ export class PodWorker {
     this.wake();
   }
 
-  event({ container, id, type }: RuntimeEvent): void {
+  event(event: RuntimeEvent): void {
+    if (!this.#ready) return void this.#unheard.push(event);
+    const { container, id, type } = event;
     // That its memory was full may be told after its end.
     if (type === 'started' || (type === 'oom' && !this.#runs.knows(id))) return;
     if (container === undefined) {
@@ -324,6 +329,8 @@ export class PodWorker {
     if (this.#gone || this.#pod.metadata.deletionTimestamp !== undefined) {
       this.#closing = true;
       this.#beside(async () => {
+        // Volumes that are just brought up to date would lie there again.
+        await Promise.all(this.#underWay);
         // The last status comes before the end.
         if (!this.#gone) await this.#writer.settled();
         await closePod(this.#services, this.#files, this.#pod, () => this.#gone, () => this.#stopped);

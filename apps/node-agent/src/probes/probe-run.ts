@@ -1,5 +1,6 @@
 import type { Probe } from '@roundsman/api';
 import type { Outcome } from './outcome.ts';
+import { patience } from './patience.ts';
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 
@@ -78,9 +79,9 @@ export class ProbeRun {
     const began = performance.now();
     const trying = new AbortController();
     this.#trying = trying;
-    const timeout = setTimeout(() => trying.abort(), probe.timeoutSeconds * 1000);
+    const answered = patience(probe.timeoutSeconds * 1000, () => trying.abort());
     const outcome = await this.#options.try(trying.signal).catch((error: Error): Outcome => ({ result: 'unknown', message: error.message }));
-    clearTimeout(timeout);
+    answered();
     if (this.#stopped) return;
     this.#answered ||= outcome.result !== 'unknown' && outcome.refused !== true;
     if (between && (outcome.result === 'failure' || outcome.result === 'unknown')) return this.#next(outcome);
