@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { builtInNamespaces } from '@roundsman/api';
+import { builtInNamespaces, type KubeObject } from '@roundsman/api';
 import { messages, ServiceError, Unreachable, type Bus, type Change, type Write } from '@roundsman/bus';
 import { ChangeFeed } from '@roundsman/reconcile';
 import { makeLogger, runServices, type RunningServices } from '@roundsman/service';
@@ -78,9 +78,19 @@ const allChanges = async (): Promise<Change[]> => {
   }
 };
 
+/** All changes, and the objects of every resource at the same version: a write may come late whose asker gave up. */
+async function allStored(): Promise<{ found: Change[]; listed: Map<string, KubeObject[]> }> {
+  for (;;) {
+    const found = await allChanges();
+    const listed = new Map<string, KubeObject[]>();
+    for (const of of new Set(found.map((change) => change.resource))) listed.set(of, (await store.list(of)).items);
+    if ((await store.head()) === (found.at(-1)?.version ?? 0)) return { found, listed };
+  }
+}
+
 /** Versions without a gap; each change names the one before it in its resource; the objects are where the changes lead. */
 async function expectConsistent(): Promise<Change[]> {
-  const found = await allChanges();
+  const { found, listed } = await allStored();
   const lastOf = new Map<string, number>();
   const state = new Map<string, Change>();
   for (const [index, change] of found.entries()) {
@@ -96,8 +106,7 @@ async function expectConsistent(): Promise<Change[]> {
     if (change.type === 'DELETED') state.delete(key);
     else state.set(key, change);
   }
-  for (const of of lastOf.keys()) {
-    const { items } = await store.list(of);
+  for (const [of, items] of listed) {
     const expected = [...state.values()].filter((change) => change.resource === of).map(({ object }) => object);
     expect(items.length).toBe(expected.length);
     const byUid = new Map(items.map((item) => [item.metadata.uid, item]));

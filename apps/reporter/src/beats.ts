@@ -87,8 +87,8 @@ export class Beats {
     return ends;
   }
 
-  /** The best that can be said of a runner that has no outcome when its round, open for `openMs`, is closed. `end`: of its container, within the round. */
-  explain({ taskUid, round, openMs }: { readonly taskUid: string; readonly round: number; readonly openMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner, end?: RunnerEnd): SilentOutcome {
+  /** The best that can be said of a runner that has no outcome when its round, open since `sinceMs`, is closed. `end`: of its container, within the round. */
+  explain({ taskUid, round, sinceMs }: { readonly taskUid: string; readonly round: number; readonly sinceMs: number }, cause: 'complete' | 'deadline' | 'canceled' | 'missed', silent: SilentRunner, end?: RunnerEnd): SilentOutcome {
     if (cause === 'missed') return { state: 'missing', reason: 'the time of the round passed while nothing could run it' };
     if (silent.notReady !== undefined) return { state: 'missing', reason: `it was not ready when the round started: ${silent.notReady}` };
     const ended = (reason: string): SilentOutcome => ({ state: 'missing', reason, cut: 'ended' });
@@ -103,11 +103,11 @@ export class Beats {
     if (quiet > silenceMs) {
       const successor = this.#successorOf(silent.runner, heard);
       // Who was silent for longer when the round began is away for another reason.
-      if (successor !== undefined && heard.at > Date.now() - openMs - silenceMs) return ended(`${end === undefined ? '' : `${end.words}; `}it was replaced by ${successor}, and not heard since ${new Date(heard.at).toISOString()}`);
+      if (successor !== undefined && heard.at > sinceMs - silenceMs) return ended(`${end === undefined ? '' : `${end.words}; `}it was replaced by ${successor}, and not heard since ${new Date(heard.at).toISOString()}`);
       const last = `no heartbeat since ${new Date(heard.at).toISOString()} (${seconds(quiet)} before the close)`;
       return missing(ran === undefined ? last : `${last}; it was running the round then`);
     }
-    const again = heard.replaced.findLast(({ at }) => at > Date.now() - openMs)?.at;
+    const again = heard.replaced.findLast(({ at }) => at >= sinceMs)?.at;
     if (heard.running.has(key)) {
       const busy = cause === 'canceled' ? 'did not stop in time when the round was canceled' : 'was still running at the deadline';
       return again === undefined ? missing(`it ${busy}`) : ended(`${restarted(again, heard.pod, end)} and ${busy}`);

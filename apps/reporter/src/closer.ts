@@ -144,7 +144,7 @@ export class Closer {
         cause,
         silent: (runner) => {
           silent += 1;
-          return beats.explain({ taskUid, round: number, openMs: round.ageMs }, cause, runner, containers.get(runner.runner));
+          return beats.explain({ taskUid, round: number, sinceMs }, cause, runner, containers.get(runner.runner));
         },
         ends: cause === 'missed' ? new Map() : allEnds(beats.restartedSince(sinceMs), containers),
       });

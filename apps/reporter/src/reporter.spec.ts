@@ -170,9 +170,19 @@ describe('the reporter', () => {
     const task = newTask();
     const round = await makeRound(task);
     await send(resultOf(round, 'runner-1'));
-    for (const runner of ['runner-2', 'runner-3']) beat(runner, runner === 'runner-2' ? { running: [{ taskUid: task.uid, round: 1 }] } : {});
-    await intake.update({ ...round, spec: { ...round.spec, cancel: true } });
-    expect(await told(task)).toMatchObject({ state: 'canceled' });
+    const beats = (): void => {
+      beat('runner-2', { running: [{ taskUid: task.uid, round: 1 }] });
+      beat('runner-3');
+    };
+    beats();
+    // How long it takes until the round is closed nobody knows; they are not to be taken for silent.
+    const beating = setInterval(beats, 500);
+    try {
+      await intake.update({ ...round, spec: { ...round.spec, cancel: true } });
+      expect(await told(task)).toMatchObject({ state: 'canceled' });
+    } finally {
+      clearInterval(beating);
+    }
     const { status } = (await reports.latest(task.uid))!;
     expect(status.totals).toMatchObject({ planned: 30, runners: { ok: 1, canceled: 1, missing: 1 } });
     expect(status.perRunner!.map(({ state, reason }) => [state, reason])).toEqual([['ok', undefined], ['missing', 'it did not stop in time when the round was canceled'], ['canceled', 'canceled before it began']]);
@@ -287,9 +297,12 @@ describe('the reporter', () => {
     // Right after its start it waits longer, for what a predecessor may have left in the stream.
     const task = newTask();
     const deadlineMs = 12_000;
-    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced', 'oom', 'again'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    const runners = ['runner-1', 'unready', 'unheard', 'idle', 'busy', 'lost', 'partial', 'draining', 'killed', 'replaced', 'oom', 'again', 'early'].map((runner) => ({ runner, node: runner, ...(runner === 'unready' ? { notReady: 'draining since yesterday' } : {}) }));
+    // Restarted after the start of the round, and before its Round object was seen.
+    const startTime = new Date(Date.now() - 5_000).toISOString();
+    for (const instance of ['i', 'next']) beat('early', { instance });
     // The next one follows at once: nobody is waited for.
-    const round = await makeRound(task, { deadlineMs, runners, taskSpec: { schedule: { intervalSeconds: deadlineMs / 1_000 } } });
+    const round = await makeRound(task, { startTime, deadlineMs, runners, taskSpec: { schedule: { intervalSeconds: deadlineMs / 1_000 + 5 } } });
     const running = [{ taskUid: task.uid, round: 1 }];
     const unhurried = newTask();
     const lasting = await makeRound(unhurried, { deadlineMs, runners: [{ runner: 'late', node: 'late' }] });
@@ -317,6 +330,7 @@ describe('the reporter', () => {
       beat('killed', { instance: 'next', pod: 'shop/killed' });
       beat('again', { instance: 'next', running });
       beat('successor', { node: 'replaced' });
+      beat('early', { instance: 'next' });
     }, 500);
     try {
       const status = await told(task, 1, deadlineMs + 30_000);
@@ -337,11 +351,12 @@ describe('the reporter', () => {
         replaced: expect.stringMatching(/^it was replaced by successor, and not heard since 20/),
         draining: 'it never picked up the work; at the deadline it was not ready: shutting down',
         again: expect.stringMatching(/^its process ended \(its agent logs why\); the next one was first heard at \S+ and was still running at the deadline$/),
+        early: expect.stringMatching(/^its process ended \(its agent logs why\); the next one was first heard at \S+$/),
         oom: expect.stringMatching(new RegExp(String.raw`^its container ended at ${ended.at} with exit code 137 \(OOMKilled\); give the task an agentSpec with a resources\.limits\.memory above 1Gi; no heartbeat since .*$`)),
       });
-      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(12);
+      expect((await reports.latest(task.uid))!.status.perRunner).toHaveLength(13);
       expect(status.verdict).toBe('incomplete');
-      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended' || code === 'runner-restarted').map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner again', 'runner-ended runner killed', 'runner-ended runner oom', 'runner-ended runner replaced', 'runner-restarted runner runner-1']);
+      expect((await reports.latest(task.uid))!.status.verdict.findings.filter(({ code }) => code === 'runner-ended' || code === 'runner-restarted').map(({ code, subject }) => `${code} ${subject}`)).toEqual(['runner-ended runner again', 'runner-ended runner early', 'runner-ended runner killed', 'runner-ended runner oom', 'runner-ended runner replaced', 'runner-restarted runner runner-1']);
       const waited = await told(unhurried);
       expect(waited.missing).toEqual([{ runner: 'late', node: 'late', reason: 'it was still running at the deadline' }]);
       expect(Date.parse(waited.closedAt!) - Date.parse(lasting.spec.deadline)).toBeGreaterThanOrEqual(5_000);
@@ -397,7 +412,8 @@ describe('the reporter', () => {
     expect(await metric('roundsman_reporter_untellable_total{what="status"}')).toBeGreaterThan(0);
     expect(await toldOf(bad[0]!.spec.taskRef.uid)).toBe(false);
     intake.refuse = () => undefined;
-    await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0);
+    // They are tried again after about as long as they were refused.
+    await eventually(async () => (await pool.query('select from report.rounds where closed_at is not null and not (status_written and announced)')).rowCount === 0, { within: 90_000 });
   });
 
   it('tells briefly what cannot be told whole: nobody waits for ever for the end of a round', async () => {

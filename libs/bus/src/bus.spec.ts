@@ -206,18 +206,20 @@ describe('request and serve', () => {
 
   it('serve a request by one of several instances, and by none after stop', async () => {
     const second = await nats.connect('intake');
-    const answered = new Set<string>();
-    const instances = ['a', 'b'].map((id, index) =>
-      [bus, second][index]?.serve(info, [
-        endpoint(messages.get, () => {
-          answered.add(id);
-          return node(id);
-        }),
-      ]),
+    const answered = new Set<number>();
+    const instances = await Promise.all(
+      [bus, second].map((instance, index) =>
+        instance.serve(info, [
+          endpoint(messages.get, () => {
+            answered.add(index);
+            return node(`n${index}`);
+          }),
+        ]),
+      ),
     );
     for (let count = 0; count < 40; count += 1) await bus.request(messages.get, {}, { resource: 'nodes', name: 'n' });
-    expect([...answered].sort()).toEqual(['a', 'b']);
-    for (const instance of instances) await (await instance)?.stop();
+    expect([...answered].sort()).toEqual([0, 1]);
+    for (const instance of instances) await instance.stop();
     await expect(bus.request(messages.get, {}, { resource: 'nodes', name: 'n' })).rejects.toThrow(Unreachable);
   });
 });

@@ -127,7 +127,7 @@ describe('who has no nkey', () => {
     const runner = await waiting;
     await hears(runner, controllers);
     await nats.restart();
-    await eventually(() => expect(runner.health().connected && controllers.health().connected).toBe(true), { within: 20_000 });
+    await eventually(() => expect(runner.health().connected && controllers.health().connected).toBe(true));
     await hears(runner, controllers);
     await controllers.close();
     expect(runner.health().connected).toBe(true);
@@ -137,13 +137,13 @@ describe('who has no nkey', () => {
   it('logs in anew when its time is over, and is out when it may no more', async () => {
     const controllers = await answering(1_500);
     const runner = await login('pod-1.default', 'secret');
-    await eventually(() => expect(asked.length).toBeGreaterThan(1), { within: 10_000 });
+    await eventually(() => expect(asked.length).toBeGreaterThan(1));
     await eventually(() => expect(runner.health().connected).toBe(true));
     await hears(runner, controllers);
     known = false;
-    await eventually(() => expect(runner.health().connected).toBe(false), { within: 10_000 });
+    await eventually(() => expect(runner.health().connected).toBe(false));
     known = true;
-    await eventually(() => expect(runner.health().connected).toBe(true), { within: 10_000 });
+    await eventually(() => expect(runner.health().connected).toBe(true));
     expect(runner.health().violations).toEqual([]);
   });
 
