@@ -109,7 +109,9 @@ describe('services of one process', () => {
 
   it('that are instances of one do not wait for each other, and none stays when another fails', async () => {
     const begun: string[] = [];
+    let ending = 0;
     const both = Promise.withResolvers<void>();
+    const bothEnd = Promise.withResolvers<void>();
     const node = (fails?: string): ServiceDefinition<object> => ({
       ...definition('agent'),
       module: ({ health }) => {
@@ -121,7 +123,10 @@ describe('services of one process', () => {
             await both.promise;
             if (name === fails) throw new Error('no room');
           }
-          onApplicationShutdown(): void {
+          async onApplicationShutdown(): Promise<void> {
+            ending += 1;
+            if (ending === 2) bothEnd.resolve();
+            if (fails === undefined) await bothEnd.promise;
             events.push('stopped');
           }
         }

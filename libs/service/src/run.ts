@@ -34,12 +34,13 @@ export interface RunOptions {
 export interface RunningServices {
   readonly health: Health;
   readonly metrics: ProcessMetrics;
-  /** Stops in reverse order, then closes the connections. Rejects, naming who hangs, when the time is over. */
+  /** Stops in reverse order, instances of one service together, then closes the connections. Rejects, naming who hangs, when the time is over. */
   stop(): Promise<void>;
 }
 
 interface Started {
   readonly label: string;
+  readonly service: string;
   readonly bus: Bus;
   app?: INestApplicationContext;
 }
@@ -109,7 +110,7 @@ async function connectAll(runs: readonly ServiceRun[], { connect, log }: RunOpti
     runs.map((run) => inContext(labelOf(run), 'connect to NATS for', connect(run.identity ?? run.definition.name, log.child({ service: labelOf(run) })))),
   );
   // Those that did connect are noted even when one failed, so that they are closed.
-  for (const [index, outcome] of outcomes.entries()) if (outcome.status === 'fulfilled') started.push({ label: labelOf(runs[index]!), bus: outcome.value });
+  for (const [index, outcome] of outcomes.entries()) if (outcome.status === 'fulfilled') started.push({ label: labelOf(runs[index]!), service: runs[index]!.definition.name, bus: outcome.value });
   return outcomes.map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;
@@ -123,10 +124,14 @@ async function stopAll(started: readonly Started[], log: Logger, withinMs: numbe
     timer = setTimeout(() => reject(new Error(`not stopped within ${withinMs} ms: ${[...waiting].join(', ')}`)), withinMs);
   });
   const stopping = (async () => {
-    for (const { label, app } of started.toReversed()) {
-      // A service that fails to stop must not keep the others running.
-      await app?.close().catch((error: unknown) => log.error({ err: error, service: label }, 'stop failed'));
-      waiting.delete(label);
+    for (const instances of Map.groupBy(started.toReversed(), ({ service }) => service).values()) {
+      await Promise.all(
+        instances.map(async ({ label, app }) => {
+          // A service that fails to stop must not keep the others running.
+          await app?.close().catch((error: unknown) => log.error({ err: error, service: label }, 'stop failed'));
+          waiting.delete(label);
+        }),
+      );
     }
     await Promise.all(
       started.map(async ({ label, bus }) => {
