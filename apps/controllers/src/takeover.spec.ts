@@ -56,7 +56,7 @@ describe('a change of leaders', () => {
     );
     await cluster.create(replicaSet('rs', 3));
     await cluster.until(async () => expect((await cluster.get<ReplicaSet>('replicasets.apps', 'rs'))?.status?.replicas).toBe(3));
-    expect(deaf).toBe(true);
+    await cluster.until(async () => expect(deaf).toBe(true));
     await cluster.stopControllers();
     await cluster.until(async () => expect(cluster.said.filter((one) => one === 'leading')).toHaveLength(2));
     // Looked at by the new leader: its first look follows the change of the number.

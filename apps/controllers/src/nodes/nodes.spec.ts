@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Lease, Node, Pod } from '@roundsman/api';
-import { TestCluster } from '../testing/cluster.ts';
+import { TestCluster, unlessGone } from '../testing/cluster.ts';
 import { mayLeaveAtMs } from './disruption-pace.ts';
 import { leavesAtMs } from './taint-eviction.ts';
 import { TaintTimes } from './taint-times.ts';
@@ -98,7 +98,7 @@ describe('a node that falls silent', () => {
   });
   afterAll(() => cluster.stop());
   afterEach(async () => {
-    for (const { metadata } of await cluster.list('pods')) await cluster.delete('pods', metadata.name, { gracePeriodSeconds: 0 });
+    for (const { metadata } of await cluster.list('pods')) await cluster.delete('pods', metadata.name, { gracePeriodSeconds: 0 }).catch(unlessGone);
   });
 
   const node = (name: string): Promise<Node | undefined> => cluster.get<Node>('nodes', name);
@@ -203,6 +203,6 @@ describe('a node that falls silent', () => {
     await account();
     await cluster.write({ operation: 'delete', resource: 'serviceaccounts', namespace: 'shop', name: 'default' });
     await account();
-    expect(await cluster.get('serviceaccounts', 'default', 'kube-node-lease')).toBeDefined();
+    await cluster.until(async () => expect(await cluster.get('serviceaccounts', 'default', 'kube-node-lease')).toBeDefined());
   });
 });

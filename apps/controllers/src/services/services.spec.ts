@@ -1,12 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Endpoints, EndpointSlice, KubeObject, Node, Pod, Service } from '@roundsman/api';
-import { messages, ServiceError } from '@roundsman/bus';
-import { TestCluster } from '../testing/cluster.ts';
-
-/** What a set owns goes with it, perhaps before it is asked to. */
-const unlessGone = (error: unknown): void => {
-  if (!(error instanceof ServiceError && error.code === 404)) throw error;
-};
+import { messages } from '@roundsman/bus';
+import { TestCluster, unlessGone } from '../testing/cluster.ts';
 
 let cluster: TestCluster;
 beforeAll(async () => {
@@ -50,12 +45,12 @@ describe('the endpoints of a service', () => {
     });
     await cluster.until(async () => expect(await cluster.get<Endpoints & KubeObject>('endpoints', 'web')).toMatchObject({ subsets: [{ addresses: [{ nodeName: 'n1', targetRef: { name: 'a' } }], ports: [{ port: 8080, protocol: 'TCP' }] }] }));
     // Its end was asked for; it is still there.
-    cluster.nodes.lose('n1');
+    await cluster.edit<Pod>('pods', 'a', ({ metadata: kept }) => void (kept.finalizers = ['example.com/hold']));
     await cluster.delete('pods', 'a');
     await tells('a false true true 8080');
-    cluster.nodes.rejoin('n1');
+    await cluster.edit<Pod>('pods', 'a', ({ metadata: kept }) => void (kept.finalizers = []));
     await tells();
-    });
+  });
 
   it('a pod whose port has another number is told beside the others', async () => {
     await serve({ ports: [{ name: 'http', port: 80, targetPort: 'web' }, { name: 'admin', port: 81, targetPort: 'admin' }] });

@@ -3,9 +3,10 @@ import { storageAnnotations, volumesFolderAnnotation, type KubeObject, type Node
 import { messages } from '@roundsman/bus';
 import { TestCluster } from '../testing/cluster.ts';
 
+const settings = { ROUNDSMAN_CONTROLLERS_NODE_LOST_MS: '1500' };
 let cluster: TestCluster;
 beforeAll(async () => {
-  cluster = await TestCluster.start();
+  cluster = await TestCluster.start(settings);
   cluster.nodes.tells = (node) => ({ annotations: { [volumesFolderAnnotation]: `/volumes/${node}` } });
   cluster.nodes.join('n1');
   await cluster.until(async () => expect((await cluster.get('nodes', 'n1'))?.metadata.annotations?.[volumesFolderAnnotation]).toBe('/volumes/n1'));
@@ -204,7 +205,7 @@ describe('volumes that are made', () => {
       await cluster.edit<PersistentVolume>(volumes, name, ({ spec }) => void (spec.persistentVolumeReclaimPolicy = 'Retain'));
       expect(await agentRemoves('n1')).toEqual([]);
     } finally {
-      await cluster.startControllers();
+      await cluster.startControllers(settings);
     }
     await cluster.until(async () => expect(await cluster.get(volumes, name)).toBeUndefined());
   });

@@ -25,6 +25,11 @@ const tester = 'system:roundsman:tester';
 /** Namespace of the objects of a test. */
 const home = (resource: string): string | undefined => (kindByResource.get(resource)?.namespaced === true ? 'default' : undefined);
 
+/** For a deletion of what may have gone with its owner, or been taken away, before it is asked to. */
+export const unlessGone = (error: unknown): void => {
+  if (!(error instanceof ServiceError && error.code === 404)) throw error;
+};
+
 /** What an instance of the controllers has for its bus. */
 type Through = (bus: Bus) => Bus;
 

@@ -1,7 +1,8 @@
 import { podConditionOf, type Pod, type PodStatus } from '@roundsman/api';
-import { messages, ServiceError, type Bus } from '@roundsman/bus';
-import { ChangeFeed, Informer } from '@roundsman/reconcile';
+import { messages, ServiceError, type Bus, type Write } from '@roundsman/bus';
+import { ChangeFeed, Informer, WorkQueue } from '@roundsman/reconcile';
 import type { Store } from '@roundsman/store';
+import { byKey, objectKey } from '../loop.ts';
 import { wholeSeconds } from '../timestamps.ts';
 
 /** What becomes of a pod once it is on a node. */
@@ -15,6 +16,8 @@ export class FakeNodes {
   readonly #bus: Bus;
   readonly #feed: ChangeFeed;
   readonly pods: Informer<Pod>;
+  /** Each pod by one look at a time, again when intake did not answer: as agents do. */
+  readonly #looks = new WorkQueue({ reconcile: (key) => this.#look(byKey(this.pods, key)), concurrency: 64, backOff: { baseMs: 50, maxMs: 1_000 } });
   readonly #alive = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #next = 0;
@@ -34,14 +37,16 @@ export class FakeNodes {
   async start(): Promise<void> {
     await this.#feed.start();
     this.pods.onChange(({ type, object }) => {
-      if (type !== 'DELETED') void this.#look(object);
+      if (type !== 'DELETED') this.#looks.add(objectKey(object));
     });
+    this.#looks.start();
     await this.pods.start();
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#looks.stop();
     await this.pods.stop();
     await this.#feed.stop();
   }
@@ -59,7 +64,7 @@ export class FakeNodes {
   /** Tells anew how its pods are. */
   rejoin(name: string): void {
     this.join(name);
-    for (const pod of this.pods.list()) if (pod.spec.nodeName === name) void this.#look(pod);
+    for (const pod of this.pods.list()) if (pod.spec.nodeName === name) this.#looks.add(objectKey(pod));
   }
 
   #beat(): void {
@@ -73,14 +78,15 @@ export class FakeNodes {
     }
   }
 
-  async #look(pod: Pod): Promise<void> {
+  async #look(pod: Pod | undefined): Promise<void> {
+    if (pod === undefined) return;
     const { name, namespace = '', uid, deletionTimestamp } = pod.metadata;
     const at = { resource: 'pods', namespace, name, user };
     try {
       const node = pod.spec.nodeName;
       if (node === undefined || node === '') {
         const chosen = deletionTimestamp === undefined ? this.placement(pod) : undefined;
-        if (chosen !== undefined) await this.#bus.request(messages.write, {}, { operation: 'bind', ...at, node: chosen, preconditions: { uid } });
+        if (chosen !== undefined) await this.#write({ operation: 'bind', ...at, node: chosen, preconditions: { uid } });
         return;
       }
       if (!this.#alive.has(node)) return;
@@ -90,11 +96,17 @@ export class FakeNodes {
       }
       const status = this.#statusOf(pod);
       if (status === undefined) return;
-      await this.#bus.request(messages.write, {}, { operation: 'updateStatus', ...at, object: { ...pod, metadata: { name, namespace, uid }, status } as unknown as Record<string, unknown> });
+      await this.#write({ operation: 'updateStatus', ...at, object: { ...pod, metadata: { name, namespace, uid }, status } as unknown as Record<string, unknown> });
     } catch (error) {
       // It is gone already, or bound by the look before.
       if (!(error instanceof ServiceError && (error.code === 404 || error.code === 409))) throw error;
     }
+  }
+
+  /** The next look sees it, before the message comes. */
+  async #write(write: Write): Promise<void> {
+    const { object } = await this.#bus.request(messages.write, {}, write);
+    this.pods.observe(object as unknown as Pod);
   }
 
   #address(): string {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ControllerRevision, DaemonSet, DaemonSetSpec, KubeObject, Node, Pod } from '@roundsman/api';
+import type { ControllerRevision, DaemonSet, DaemonSetSpec, KubeObject, Node } from '@roundsman/api';
 import { TestCluster } from '../../testing/cluster.ts';
 import { nodeOf } from './daemon-pod.ts';
 
@@ -40,7 +40,7 @@ describe('a daemon set in a cluster', () => {
     const node = (await cluster.store.get('nodes', undefined, 'n4')) as Node;
     await cluster.write({ operation: 'update', resource: 'nodes', name: 'n4', object: { ...node, metadata: { name: 'n4' }, spec: { ...node.spec, taints: [{ key: 'gpu', effect: 'NoExecute' }] } } as unknown as Record<string, unknown> });
     await rolledOut(3, 'agent:1');
-    await cluster.delete('pods', (await cluster.list<Pod>('pods'))[0]!.metadata.name);
+    await cluster.delete('pods', (await cluster.readyPods())[0]!.metadata.name);
     await rolledOut(3, 'agent:1');
   });
 

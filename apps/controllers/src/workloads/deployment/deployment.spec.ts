@@ -70,7 +70,8 @@ describe('a deployment', () => {
     await setImage('web', 'web:2', 'second');
     await complete('web', 4);
     expect((await sets()).map(({ spec, metadata }) => [spec.replicas, metadata.annotations?.['kubernetes.io/change-cause']])).toEqual([[0, 'first'], [4, 'second']]);
-    expect((await cluster.list<Pod>('pods')).map(({ spec }) => spec.containers[0]!.image)).toEqual(Array.from({ length: 4 }, () => 'web:2'));
+    // Pods that are ending count no more, and are there until their node says that they are gone.
+    await cluster.until(async () => expect((await cluster.list<Pod>('pods')).map(({ spec }) => spec.containers[0]!.image)).toEqual(Array.from({ length: 4 }, () => 'web:2')));
     // As `kubectl rollout undo` does: the template of the earlier set, back in the deployment.
     await setImage('web', 'web:1');
     expect(revision(await complete('web', 4))).toBe(3);
@@ -108,7 +109,7 @@ describe('a deployment', () => {
     });
     expect(condition(stuck, 'Available')).toBe('True MinimumReplicasAvailable');
     // 25 % of 4 is 1, both ways.
-    expect((await sets()).map(({ spec }) => spec.replicas)).toEqual([3, 2]);
+    await cluster.until(async () => expect((await sets()).map(({ spec }) => spec.replicas)).toEqual([3, 2]));
     await setImage('web', 'web:3');
     await complete('web', 4);
   });

@@ -33,7 +33,8 @@ describe('a replica set', () => {
     });
     await scale('rs', 5);
     await cluster.until(async () => expect((await cluster.get<ReplicaSet>('replicasets.apps', 'rs'))?.status).toMatchObject({ replicas: 5, readyReplicas: 5 }));
-    expect(await cluster.list('pods')).toHaveLength(5);
+    // Pods that are ending count no more, and are there until their node says that they are gone.
+    await cluster.until(async () => expect(await cluster.list('pods')).toHaveLength(5));
     await cluster.until(async () => expect((await cluster.events(set)).some((event) => event.startsWith('SuccessfulDelete: (combined from similar events): Deleted pod: rs-'))).toBe(true));
   });
 
