@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { eventually, freePort, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
-const within = { within: 20_000 };
+const within = { within: 60_000 };
 const web = (more: object = {}) => ({
   terminationGracePeriodSeconds: 0,
   containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'mkdir /tmp/www; hostname >/tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www'], readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 }, ...more }],

@@ -1,6 +1,6 @@
 import type { Probe } from '@roundsman/api';
 import type { Outcome } from './outcome.ts';
-import { patience } from './patience.ts';
+import { patience } from '../patience.ts';
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 

@@ -76,7 +76,8 @@ whenDocker(describe)('the daemon of a runtime', () => {
     expect(lab.runtime.version).toMatch(/^docker:\/\/\d+\./);
     const events = recorded(lab.runtime);
     await lab.docker.kill('SIGKILL');
-    expect(await lab.runtime.problem()).toBe(`the Docker daemon at ${lab.docker.socket} is not running: start it`);
+    // Connections that were kept to it break first.
+    await eventually(async () => expect(await lab.runtime.problem()).toBe(`the Docker daemon at ${lab.docker.socket} is not running: start it`));
     await expect(lab.runtime.inspect(killed.id)).rejects.toMatchObject({ code: 'Unavailable' });
     process.kill(killed.pid ?? 0, 'SIGKILL');
     await lab.docker.restart();

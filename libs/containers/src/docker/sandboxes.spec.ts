@@ -29,7 +29,8 @@ whenDocker(describe)('sandboxes on Docker', () => {
   it('is started again when it has ended', async () => {
     const [spec, sandbox] = await lab.pod();
     await lab.docker.request('POST', `/containers/${sandbox.id}/kill`);
-    expect((await lab.runtime.pods())[0]?.sandbox?.running).toBe(false);
+    // The daemon's list is brought up to date a moment after the end.
+    await eventually(async () => expect((await lab.runtime.pods())[0]?.sandbox?.running).toBe(false));
     expect(await lab.runtime.startSandbox(spec)).toMatchObject({ id: sandbox.id, running: true });
     await lab.runtime.removePod(spec.podUid);
   });
@@ -41,7 +42,7 @@ whenDocker(describe)('sandboxes on Docker', () => {
     const { printed } = await lab.outcome('ls /sys/class/net; wget -qO- http://127.0.0.1:1 2>&1', {}, { network });
     expect(printed).toMatch(/^lo\n.*refused/);
     await lab.docker.request('POST', `/containers/${sandbox.id}/kill`);
-    expect((await lab.runtime.pods())[0]?.sandbox).toMatchObject({ running: false, network, addresses: network.addresses });
+    await eventually(async () => expect((await lab.runtime.pods())[0]?.sandbox).toMatchObject({ running: false, network, addresses: network.addresses }));
     // With other addresses it is another one.
     const other = await lab.runtime.startSandbox({ ...spec, network: { kind: 'none', addresses: ['10.1.2.4'] } });
     expect(other).toMatchObject({ running: true, addresses: ['10.1.2.4'] });

@@ -1,13 +1,14 @@
 import { addAbortSignal, type Duplex, type Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { ContainerAttachOptions, Exec } from 'dockerode';
+import type { ContainerAttachOptions } from 'dockerode';
 import { RuntimeProblem, type ExecOptions, type ExecSession } from '../pod-runtime.ts';
 import { statusOf, type Daemon } from './daemon.ts';
 import { split } from './demultiplex.ts';
 
-/** How long the daemon may take to notice that a program has started (its terminal then has a size) or ended, milliseconds. */
-const settleMs = 2_000;
+/** How long the daemon may take to notice that a program has started (its terminal then has a size), or that it has ended after its output, milliseconds. */
+const settleMs = 10_000;
 const retryMs = 20;
+const longestRetryMs = 500;
 
 /** A program of its own in the container. One that is not there ends with 126 or 127 and the daemon's words as output. */
 export async function execIn(daemon: Daemon, id: string, { command, stdin, tty }: ExecOptions, signal: AbortSignal): Promise<ExecSession> {
@@ -20,7 +21,11 @@ export async function execIn(daemon: Daemon, id: string, { command, stdin, tty }
     stdin,
     tty,
     resize: (size) => exec.resize(size),
-    exitCode: () => exitCodeOf(daemon, exec),
+    exitCode: () =>
+      exitCodeOf(signal, async () => {
+        const { Running, ExitCode } = await daemon.ask('NotFound', () => exec.inspect());
+        return Running ? null : ExitCode;
+      }),
   });
 }
 
@@ -34,10 +39,11 @@ export async function attachTo(daemon: Daemon, id: string, { stdin }: Omit<ExecO
     stdin,
     tty: Tty,
     resize: async (size) => (await daemon.client()).getContainer(id).resize(size),
-    exitCode: async () => {
-      const { State } = await daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect());
-      return State.Running ? undefined : State.ExitCode;
-    },
+    exitCode: () =>
+      exitCodeOf(signal, async () => {
+        const { State } = await daemon.ask('NotFound', (docker) => docker.getContainer(id).inspect());
+        return State.Running ? null : State.ExitCode;
+      }),
   });
 }
 
@@ -73,14 +79,16 @@ function session({ stream, stdin, tty, resize, exitCode }: Connected): ExecSessi
   };
 }
 
-/** The output may end a moment before the daemon knows how the program ended. */
-async function exitCodeOf(daemon: Daemon, exec: Exec): Promise<number | undefined> {
-  for (const deadline = Date.now() + settleMs; ; ) {
-    const { Running, ExitCode } = await daemon.ask('NotFound', () => exec.inspect());
-    if (!Running && ExitCode !== null) return ExitCode;
+/** The output may end a moment before the daemon knows how the program ended: until then it answers null. Undefined when the program goes on, or nobody listens any more (`signal`). */
+async function exitCodeOf(signal: AbortSignal, look: () => Promise<number | null>): Promise<number | undefined> {
+  const deadline = Date.now() + settleMs;
+  for (let waitMs = retryMs; !signal.aborted; waitMs = Math.min(2 * waitMs, longestRetryMs)) {
+    const exitCode = await look();
+    if (exitCode !== null) return exitCode;
     if (Date.now() > deadline) return undefined;
-    await new Promise((done) => setTimeout(done, retryMs));
+    await new Promise((done) => setTimeout(done, waitMs));
   }
+  return undefined;
 }
 
 async function inWords<T>(daemon: Daemon, id: string, request: Parameters<typeof daemon.ask<T>>[1]): Promise<T> {

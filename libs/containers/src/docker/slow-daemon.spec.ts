@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
 import { Daemon } from './daemon.ts';
 import { RuntimeEvents } from './events.ts';
+import { attachTo } from './sessions.ts';
 import { FakeDaemon } from './testing/fake-daemon.ts';
 
 describe('a daemon that is slow, or errs', () => {
@@ -11,9 +12,12 @@ describe('a daemon that is slow, or errs', () => {
     await using fake = await FakeDaemon.start(() => undefined);
     const daemon = new Daemon(fake.socket);
     await daemon.client();
-    const asked = daemon.ask('Unavailable', (docker, abortSignal) => docker.listContainers({ abortSignal }), 100);
-    await expect(asked).rejects.toMatchObject({ code: 'Unavailable', message: `the Docker daemon at ${fake.socket} does not answer` });
-    expect(fake.accepted).toBe(1);
+    // Until one has come so far that there is a connection to be left.
+    await eventually(async () => {
+      const asked = daemon.ask('Unavailable', (docker, abortSignal) => docker.listContainers({ abortSignal }), 100);
+      await expect(asked).rejects.toMatchObject({ code: 'Unavailable', message: `the Docker daemon at ${fake.socket} does not answer` });
+      expect(fake.accepted).toBeGreaterThan(0);
+    });
     await eventually(() => expect(fake.connections).toBe(0));
   });
 
@@ -39,6 +43,22 @@ describe('a daemon that is slow, or errs', () => {
     // The stream of this try, and the connection that is kept for the next request.
     await eventually(() => expect(fake.connections).toBeLessThanOrEqual(2));
     await events.close();
+  });
+
+  it('is asked how a program ended until it knows: its output ends before', async () => {
+    let looks = 0;
+    await using fake = await FakeDaemon.start((request, response) => {
+      if (request.url?.includes('/attach') === true) return void response.writeHead(200, { 'content-type': 'application/vnd.docker.raw-stream' }).end();
+      looks += 1;
+      // The first look is at its configuration.
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ Config: { Tty: false }, State: { Running: looks < 4, ExitCode: looks < 4 ? 0 : 4 } }));
+    });
+    const daemon = new Daemon(fake.socket);
+    const session = await attachTo(daemon, 'c1', { stdin: false, tty: false }, new AbortController().signal);
+    session.stdout.resume();
+    session.stderr?.resume();
+    expect(await session.exitCode).toBe(4);
+    daemon.close();
   });
 
   it('costs no look at every connection for each request', async () => {

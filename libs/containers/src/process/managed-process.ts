@@ -147,10 +147,16 @@ export class ManagedProcess {
     this.#adopted = false;
     this.#startedAt = new Date().toISOString();
     if (identity !== undefined) {
-      this.#problem = undefined;
       const run: Run = { ...identity, startedAt: this.#startedAt };
+      try {
+        await writeJson(this.#pidFile, run);
+      } catch (error) {
+        // Nobody would find it again: it does not run on beside the next one.
+        await killGroup(run, 0);
+        throw error;
+      }
       this.#run = run;
-      await writeJson(this.#pidFile, run);
+      this.#problem = undefined;
       this.#set('running');
       void exited.then((ending) => this.#ended(run, ending));
       return;

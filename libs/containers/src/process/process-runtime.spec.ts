@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
 import type { ContainerSpec, ContainerStatus } from '../runtime.ts';
-import { isAlive, identityOf } from './identity.ts';
+import { isAlive, identityOf, processesMarked } from './identity.ts';
 import { ProcessRuntime } from './process-runtime.ts';
 
 const exists = (pid: number): Promise<boolean> => identityOf(pid).then((identity) => identity !== undefined);
@@ -190,6 +190,9 @@ describe('the process runtime', () => {
     const { problem, signal } = await until(one, 'stuck', ({ state }) => state === 'waiting');
     expect(problem).toContain('pid.json');
     expect(signal).toBe('SIGKILL');
+    // Nor started again, as long as nobody could find it then.
+    expect((await until(one, 'stuck', ({ state, restarts }) => state === 'waiting' && restarts >= 2)).problem).toContain('pid.json');
+    expect(await processesMarked(join(root, 'stuck'))).toEqual([]);
     await rm(pidFile, { recursive: true });
     const again = await until(one, 'stuck', ({ state }) => state === 'running');
     expect(again.pid).not.toBe(pid);

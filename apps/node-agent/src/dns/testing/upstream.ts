@@ -6,6 +6,26 @@ import { decode, encode, RECURSION_AVAILABLE, TRUNCATED_RESPONSE, type Packet, t
 /** What it answers to a question; undefined: nothing at all. `message` sends bytes as they are. */
 export type Script = (question: Question, channel: 'udp' | 'tcp', query: Packet) => Partial<Packet> | { readonly message: Buffer } | undefined;
 
+/** On one port for both: one that the kernel gives to the one may be in use with the other. */
+async function listening(): Promise<{ readonly datagrams: Datagrams; readonly streams: Server }> {
+  for (;;) {
+    const datagrams = createSocket('udp4');
+    datagrams.bind(0, '127.0.0.1');
+    await once(datagrams, 'listening');
+    const streams = createServer();
+    streams.listen(datagrams.address().port, '127.0.0.1');
+    const isFree = await once(streams, 'listening').then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EADDRINUSE') throw error;
+        return false;
+      },
+    );
+    if (isFree) return { datagrams, streams };
+    datagrams.close();
+  }
+}
+
 /** A DNS server of somebody else, that does what a test says. */
 export class TestUpstream {
   /** Names as they were asked, with the channel. */
@@ -23,12 +43,7 @@ export class TestUpstream {
   ) {}
 
   static async start(script: Script): Promise<TestUpstream> {
-    const datagrams = createSocket('udp4');
-    datagrams.bind(0, '127.0.0.1');
-    await once(datagrams, 'listening');
-    const streams = createServer();
-    streams.listen(datagrams.address().port, '127.0.0.1');
-    await once(streams, 'listening');
+    const { datagrams, streams } = await listening();
     const upstream = new TestUpstream(datagrams.address().port, datagrams, streams, script);
     datagrams.on('message', (message, from) => {
       upstream.ports.add(from.port);

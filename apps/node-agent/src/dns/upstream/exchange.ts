@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
+import { patience } from '../../patience.ts';
 import { headerBytes } from '../wire/codes.ts';
 import { answersTo, encodeAsked, isTruncated, type Asked } from './message.ts';
 import type { Server } from './servers.ts';
@@ -25,14 +26,14 @@ function overUdp(server: Server, asked: Asked, id: number, timeoutMs: number): P
   return new Promise((resolve, reject) => {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
     const end = (finish: () => void): void => {
-      clearTimeout(timer);
+      answered();
       socket.removeAllListeners('message');
       // A failure that comes later is nobody's.
       socket.removeAllListeners('error').on('error', () => undefined);
       socket.close();
       finish();
     };
-    const timer = setTimeout(() => end(() => reject(noAnswer(server, 'UDP'))), timeoutMs);
+    const answered = patience(timeoutMs, () => end(() => reject(noAnswer(server, 'UDP'))));
     socket.on('error', (error) => end(() => reject(error)));
     socket.on('message', (message) => {
       if (answersTo(message, id, asked.question)) end(() => resolve(message));
@@ -50,11 +51,11 @@ function overTcp(server: Server, asked: Asked, id: number, timeoutMs: number): P
     const socket = connect({ host: server.address, port: server.port });
     const parts: Buffer[] = [];
     const end = (finish: () => void): void => {
-      clearTimeout(timer);
+      answered();
       socket.destroy();
       finish();
     };
-    const timer = setTimeout(() => end(() => reject(noAnswer(server, 'TCP'))), timeoutMs);
+    const answered = patience(timeoutMs, () => end(() => reject(noAnswer(server, 'TCP'))));
     socket.on('error', (error) => end(() => reject(error)));
     socket.on('close', () => end(() => reject(new Error(`${server.address} port ${server.port} closed the connection`))));
     socket.on('connect', () => {

@@ -3,7 +3,7 @@ const partMs = 100;
 
 /**
  * Calls `over` when an answer was waited for so long, milliseconds; what it gives back ends the wait. Time in which this process stood still and could have read
- * no answer does not count, and what has come by then is read first: a busy agent must not accuse a container.
+ * no answer does not count, and what has come by then is read first: a busy agent must not accuse a container or a name server.
  */
 export function patience(ms: number, over: () => void): () => void {
   let left = ms;
