@@ -120,7 +120,7 @@ whenDocker(describe)('probes and hooks of pods', () => {
   });
 
   it('postStart comes before the container counts as running; one that fails ends it', async () => {
-    rig.intake.create('hooked', { containers: [container('sleep 1; cat /hook >/dev/termination-log', { lifecycle: { postStart: { exec: { command: ['sh', '-c', 'echo hooked >/hook'] } } } })], restartPolicy: 'Never' });
+    rig.intake.create('hooked', { containers: [container('until [ -s /hook ]; do sleep 0.1; done; cat /hook >/dev/termination-log', { lifecycle: { postStart: { exec: { command: ['sh', '-c', 'echo hooked >/hook'] } } } })], restartPolicy: 'Never' });
     rig.intake.create('bad-hook', { containers: [container('trap "exit 0" TERM; sleep 1000 & wait', { lifecycle: { postStart: { exec: { command: ['sh', '-c', 'exit 5'] } } } })] });
     await eventually(() => expect(rig.container('hooked', 'main')?.state.terminated?.message).toBe('hooked\n'), within);
     await eventually(() => expect(rig.intake.events('bad-hook')).toEqual(expect.arrayContaining(['FailedPostStartHook: PostStartHook failed', 'Killing: FailedPostStartHook'])), within);
