@@ -62,7 +62,7 @@ whenDocker(describe)('roundsman up with Docker', () => {
     const [first] = await pods();
     const image = first?.spec.containers[0]?.image ?? '';
     expect(image).toMatch(/^roundsman\/probe-runner:.+-[0-9a-f]{12}$/);
-    expect(await kubectl('get', 'daemonset', 'probe-runner', '-n', 'roundsman-system')).toMatch(/^probe-runner +2 +2 +2 /m);
+    await eventually(async () => expect(await kubectl('get', 'daemonset', 'probe-runner', '-n', 'roundsman-system')).toMatch(/^probe-runner +2 +2 +2 /m), within);
     await eventually(async () => expect((await runners()).filter((name) => !/\/probe-runner-.*\.roundsman-system$/.test(name))).toEqual([]), within);
     await eventually(async () => expect(JSON.parse((await roundsman('status', '--json')).stdout)).toMatchObject({ state: 'ready', runners: 'daemonset', problems: [] }), within);
   });

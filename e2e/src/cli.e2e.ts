@@ -82,15 +82,20 @@ describe('roundsman up', () => {
     expect((await nodesOf(home)).map(({ status }) => status.conditions.find(({ type }) => type === 'Ready')?.status)).toEqual(Array(2).fill(expect.stringMatching(/^(True|Unknown)$/)));
     await eventually(async () => expect(await nodesReady(home)).toBe(2));
     for (const file of ['kubeconfig', 'token', 'nats.nk', 'state.json']) expect(statSync(join(home, file)).mode & 0o077).toBe(0);
-    const first = stateOf(home);
-    expect(first.processes.map(({ name }) => name).sort()).toEqual(['nats', 'postgres', 'probe-runner', 'probe-runner']);
+    // What a runner or an agent starts for a moment may have been there when it looked last; it looks again every ten seconds.
+    const first = await eventually(() => {
+      const state = stateOf(home);
+      expect(state.processes.map(({ name }) => name).sort()).toEqual(['nats', 'postgres', 'probe-runner', 'probe-runner']);
+      return state;
+    }, { within: 60_000 });
 
     const again = await roundsman(home, 'up', '--detach');
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(`runs already (process ${first.supervisor.pid}, 2 nodes)`) });
     expect(await roundsman(home, 'up', '--detach', '--nodes', '3')).toMatchObject({ code: 1, stderr: expect.stringContaining('it runs with other options than asked for now (--nodes)') });
-    const status = await roundsman(home, 'status', '--json');
-    expect(status.code).toBe(0);
-    expect(JSON.parse(status.stdout)).toMatchObject({ state: 'ready', ready: true, pid: first.supervisor.pid, problems: [] });
+    await eventually(async () => {
+      const { code, stdout } = await roundsman(home, 'status', '--json');
+      expect([JSON.parse(stdout), code]).toMatchObject([{ state: 'ready', ready: true, pid: first.supervisor.pid, problems: [] }, 0]);
+    }, { within: 60_000 });
 
     process.kill(first.supervisor.pid, 'SIGKILL');
     await eventually(() => !runs(first.supervisor.pid));
@@ -124,9 +129,13 @@ describe('roundsman up', () => {
     expect(stateOf(home)).toMatchObject({ ports: before.ports, supervisor: before.supervisor });
     await eventually(async () => expect(await nodesReady(home)).toBe(1));
     expect(readFileSync(join(home, 'logs', 'roundsman.log'), 'utf8')).toContain('a server ended; it is started again');
-    // Once more at once: it does not hold, and status says why the product ended.
-    process.kill(server(stateOf(home), 'nats'), 'SIGKILL');
-    await eventually(async () => expect(await roundsman(home, 'status')).toMatchObject({ code: 3, stdout: expect.stringMatching(/it had to end: NATS ended \(signal SIGKILL\) \d+ s after it had been started again/) }), { within: 90_000 });
+    // Again and again: it does not hold within a minute of its last start, and status says why the product ended.
+    await eventually(async () => {
+      const { phase, supervisor, ...state } = stateOf(home);
+      const nats = state.processes.find(({ name }) => name === 'nats');
+      if (phase === 'ready' && nats !== undefined && runs(supervisor.pid) && runs(nats.pid)) process.kill(nats.pid, 'SIGKILL');
+      expect(await roundsman(home, 'status')).toMatchObject({ code: 3, stdout: expect.stringMatching(/it had to end: NATS ended \(signal SIGKILL\) \d+ s after it had been started again/) });
+    }, { within: 90_000 });
     expect(leftIn(home)).toEqual([]);
   }, 300_000);
 
@@ -205,11 +214,14 @@ describe('roundsman demo', () => {
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const [code] = (await once(child, 'exit')) as [number];
-    expect([code, stderr]).toEqual([0, expect.stringContaining('100 %')]);
-    // On a busy machine a prober may have been starved: it says so.
-    for (const task of ['NetReach mesh', 'AppHttpHealthy shop', 'NetDNS names']) expect(stdout).toMatch(new RegExp(`^${task}, round 1: (✔ succeed, verdict healthy|\\? succeed, verdict suspect)$`, 'm'));
-    expect(stdout).toMatch(/│ node-3 │ 100 % \S+ +│ 100 % \S+ +│ 100 % \S+ +│/);
+    // With all that it printed: what it said last may come after its end.
+    const [code] = (await once(child, 'close')) as [number];
+    if (code !== 0) throw new Error(`demo ended with ${code}:\n${stderr}`);
+    expect(stderr).toContain('100 %');
+    // On a busy machine a prober may have been starved: it says so, and does not blame what it probed.
+    const starved = stdout.includes(' was starved while it measured');
+    for (const task of ['NetReach mesh', 'AppHttpHealthy shop', 'NetDNS names']) expect(stdout).toMatch(new RegExp(`^${task}, round 1: (✔ succeed, verdict healthy${starved ? '|\\? succeed, verdict suspect|✘ fail, verdict suspect' : ''})$`, 'm'));
+    expect(stdout).toMatch(starved ? /│ node-3 │( (\S+ % \S+|x) +│){3}/ : /│ node-3 │( 100 % \S+ +│){3}/);
     expect(stdout).toContain('npx roundsman up');
     expect(readdirSync(temporary)).toEqual([]);
     expect(leftIn(temporary)).toEqual([]);
@@ -223,8 +235,8 @@ describe('roundsman demo', () => {
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     await eventually(() => stderr.includes('Waiting for 3 nodes'), { within: 90_000 });
     child.kill('SIGINT');
-    const [code] = (await once(child, 'exit')) as [number];
-    expect(code).toBe(130);
+    const [code] = (await once(child, 'close')) as [number];
+    if (code !== 130) throw new Error(`demo ended with ${code}:\n${stderr}`);
     expect(readdirSync(temporary)).toEqual([]);
     expect(leftIn(temporary)).toEqual([]);
   }, 300_000);

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { writeAccess } from './access.ts';
 import { dockerNotice, dockerState, findDocker } from './docker.ts';
 import { forgetPods, GatewayClient, nodeProblems, removeNode, removeRunnerProcess } from './gateway-client.ts';
-import type { Home, State } from './home.ts';
+import type { Home, RecordedProcess, State } from './home.ts';
 import { JoinServer } from './join/join-server.ts';
 import { KeptServer } from './kept-server.ts';
 import { logTo } from './log.ts';
@@ -205,7 +205,9 @@ export class Supervisor implements Supervised {
     await attempt(this.#joining?.stop());
     await attempt(this.#services?.stop());
     await Promise.all([attempt(this.#nats?.stop()), attempt(this.#postgres?.stop())]);
-    if (this.#state) this.#save({ ...this.#state, phase: 'stopped', processes: [], ...(this.#ended === undefined ? {} : { ended: this.#ended }) });
+    // What was not done in time left something behind: the next command ends it.
+    const processes = problems.length === 0 ? [] : this.#running();
+    if (this.#state) this.#save({ ...this.#state, phase: 'stopped', processes, ...(this.#ended === undefined ? {} : { ended: this.#ended }) });
     if (problems.length > 0) throw new AggregateError(problems, problems.map(String).join('; '));
   }
 
@@ -258,14 +260,19 @@ export class Supervisor implements Supervised {
     this.#options.home.saveState(state);
   }
 
-  #record(): void {
-    const state = this.#state;
-    if (!state || this.#stopping) return;
+  /** What was started and must be ended when this process no longer can. */
+  #running(): RecordedProcess[] {
     const servers = [this.#nats, this.#postgres].flatMap((server) => (server ? [server.current.process.recorded] : []));
     const known = new Set(servers.map(({ pid }) => pid));
     // Postgres's own children end with it.
     const others = descendants(process.pid).filter(({ pid, name }) => !known.has(pid) && name !== 'postgres');
-    const processes = [...servers, ...others];
+    return [...servers, ...others];
+  }
+
+  #record(): void {
+    const state = this.#state;
+    if (!state || this.#stopping) return;
+    const processes = this.#running();
     if (JSON.stringify(processes) !== JSON.stringify(state.processes)) this.#save({ ...state, processes });
   }
 

@@ -41,7 +41,8 @@ export async function demo(): Promise<void> {
     for (const report of reports) process.stdout.write(`\n${reportPage(report, paint, columns)}`);
     process.stdout.write(`\n${closing(paint, readyMs, Date.now() - begun - readyMs)}`);
   } finally {
-    await supervisor.stop().finally(() => {
+    await supervisor.stop().finally(async () => {
+      await endLeftovers(home);
       releaseHome(home);
       home.purge();
     });
