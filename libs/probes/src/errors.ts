@@ -49,11 +49,12 @@ export function classify(error: NodeJS.ErrnoException, stage: 'connect' | 'tls' 
   const errno = error.code ?? '';
   const message = clip(sentence(error.message || errno || 'unknown error'));
   if (stage === 'tls') {
-    if (errno === 'ECONNRESET') return { code: 'tls', message: 'the server closed the connection during the TLS handshake' };
+    // Which of the two depends on whether this side had read that the server is done before it wrote.
+    if (errno === 'ECONNRESET' || errno === 'EPIPE') return { code: 'tls', message: 'the server closed the connection during the TLS handshake' };
     return { code: byErrno[errno] ?? 'tls', message };
   }
   const code = byErrno[errno] ?? (certificateError.test(errno) ? 'tls' : 'local');
-  return { code, message };
+  return { code, message: errno === 'EPIPE' ? 'the server closed the connection (EPIPE)' : message };
 }
 
 /** OpenSSL's `…:error:0A00010B:SSL routines::wrong version number:../deps/…:` as its reason alone, and in words where it is plain. */

@@ -8,7 +8,7 @@ import { pin } from './resolve.ts';
 import { plannedRequests } from './round.ts';
 import { dueAt, sendAll, type Schedule } from './sending.ts';
 import { TargetRun } from './target-run.ts';
-import { FakeLoop } from './testing/fake-loop.ts';
+import { FakeLoop, type Stall } from './testing/fake-loop.ts';
 
 interface World {
   readonly qps: number;
@@ -18,11 +18,12 @@ interface World {
   /** How long a look-up takes that begins then. */
   readonly takesMs?: (now: number) => number;
   readonly targets?: number;
+  readonly stalls?: readonly Stall[];
 }
 
 /** A round of 20 s at targets of one name that cannot be resolved when it begins. */
-async function round({ qps, since = Number.POSITIVE_INFINITY, address = '10.0.0.1', takesMs = (now) => (now === 0 ? 30 : 100), targets = 1 }: World) {
-  const loop = new FakeLoop();
+async function round({ qps, since = Number.POSITIVE_INFINITY, address = '10.0.0.1', takesMs = (now) => (now === 0 ? 30 : 100), targets = 1, stalls = [] }: World) {
+  const loop = new FakeLoop(stalls);
   const budget = { qps, durationMs: 20_000, timeoutMs: 1_000 };
   const planned = plannedRequests(budget);
   const lookups: number[] = [];
@@ -103,8 +104,11 @@ describe('a name that does not resolve when the round begins', () => {
   });
 });
 
-it('a name that resolves at once is looked up once', async () => {
-  const met = await round({ qps: 5, since: 0 });
+it.each([
+  { does: 'at once', stalls: [] },
+  { does: 'while the prober stands still for longer than it waits', stalls: [{ at: 10, ms: 6_000 }] },
+])('a name that resolves $does is looked up once, and no request fails', async ({ stalls }) => {
+  const met = await round({ qps: 5, since: 0, stalls });
   expect(met.lookups).toHaveLength(1);
   expect(counts(met)).toEqual({ sent: 100, unsent: 0, succeeded: 100, errors: {} });
 });

@@ -34,11 +34,15 @@ export class Resolution {
     const onAbort = (): void => stop.resolve(new ProbeError('canceled', 'canceled while resolving the name'));
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
-    const callOff = after(timeoutMs, () => stop.resolve(new ProbeError('unresolved', `${clip(this.#host)} was not resolved within ${Math.round(timeoutMs)} ms`)));
+    // After a stall of this process the answer may be there already: it is read first.
+    let check: NodeJS.Immediate | undefined;
+    const late = (): void => stop.resolve(new ProbeError('unresolved', `${clip(this.#host)} was not resolved within ${Math.round(timeoutMs)} ms`));
+    const callOff = after(timeoutMs, () => void (check = setImmediate(late)));
     try {
       return (this.#where = await Promise.race([this.#look(), stop.promise]));
     } finally {
       callOff();
+      clearImmediate(check);
       signal.removeEventListener('abort', onAbort);
     }
   }

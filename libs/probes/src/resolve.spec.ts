@@ -52,7 +52,7 @@ describe('a name', () => {
       // Listens on 127.0.0.1 alone.
       const { port, scheme, http2 } = await serve(hosts);
       const probe = (target: Partial<HttpTarget> & { url: string }) =>
-        runTarget(httpTargetSchema.parse({ id: 't', layer: 'ingress', probe: 'http', http2, ...target }), { durationMs: 100, qps: 100, timeoutMs: 1_000 }, { successRate: 1 }, {}, { signal: never, policy: open });
+        runTarget(httpTargetSchema.parse({ id: 't', layer: 'ingress', probe: 'http', http2, ...target }), { durationMs: 100, qps: 100, timeoutMs: 10_000 }, { successRate: 1 }, {}, { signal: never, policy: open });
       const byUrl = { url: `${scheme}://localhost:${port}/` };
       const byConnect = { url: `${scheme}://mesh.example.com/x`, connect: { host: 'localhost', port } };
       expect(await probe({ ...byUrl, family: 'v4' })).toMatchObject({ succeeded: 10, family: 'v4' });

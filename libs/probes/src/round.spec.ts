@@ -4,33 +4,41 @@ import { createServer } from 'node:http';
 import { createServer as createTcp } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { dnsTargetSchema, httpTargetSchema, type HttpTarget, type ProbeTarget, type RequestBudget } from '@roundsman/api';
+import { dnsTargetSchema, httpTargetSchema, type HttpTarget, type ProbeTarget, type RequestBudget, type TargetResult } from '@roundsman/api';
 import { compilePolicy } from '@roundsman/api/policy';
 import type { Lookup } from './resolve.ts';
-import { plannedRequests, runMaximum, runRound, runTarget, type RoundProgress } from './round.ts';
+import { plannedRequests, runMaximum, runRound, runTarget, type ProbeContext, type RoundProgress } from './round.ts';
 import { closeAll, listen } from './testing/listen.ts';
 
 afterEach(closeAll);
 
-/** Until a server was asked so often. */
-async function asked({ times }: { times: readonly number[] }, often: number): Promise<void> {
+/** Until there are so many. */
+async function atLeast(wanted: number, count: () => number): Promise<void> {
   const late = AbortSignal.timeout(60_000);
-  while (times.length < often) {
-    if (late.aborted) throw new Error(`asked ${times.length} times within a minute, not ${often} times`);
+  while (count() < wanted) {
+    if (late.aborted) throw new Error(`${count()} after a minute, not ${wanted}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
 const never = new AbortController().signal;
 
+/** Follows what a round has measured so far. */
+function following(): { context: Pick<ProbeContext, 'onMeasured' | 'measuredIntervalMs'>; succeeded: (target: number) => number } {
+  let last: TargetResult[] = [];
+  return { context: { measuredIntervalMs: 20, onMeasured: ({ targets }) => (last = targets) }, succeeded: (target) => last[target]?.succeeded ?? 0 };
+}
+
 function target(id: string, url: string, over: Partial<HttpTarget> = {}): ProbeTarget {
   return httpTargetSchema.parse({ id, layer: 'url', probe: 'http', url, ...over });
 }
 
-async function counting(): Promise<{ url: string; times: number[] }> {
+/** A server that keeps when it was asked, and answers when `ready` says so. */
+async function counting(ready: () => Promise<void> | undefined = () => undefined): Promise<{ url: string; times: number[] }> {
   const times: number[] = [];
-  const port = await listen(createServer((_, response) => {
+  const port = await listen(createServer(async (_, response) => {
     times.push(performance.now());
+    await ready();
     response.end();
   }));
   return { url: `http://127.0.0.1:${port}/`, times };
@@ -50,7 +58,14 @@ describe('plannedRequests', () => {
 
 describe('runRound', () => {
   it('runs all targets at once, each with the whole budget, spread evenly over the time', async () => {
-    const servers = [await counting(), await counting(), await counting()];
+    // None answers before all were asked: who waited for another one to be through would wait for ever.
+    const all = Promise.withResolvers<void>();
+    const servers: { url: string; times: number[] }[] = [];
+    const together = (): Promise<void> => {
+      if (servers.every(({ times }) => times.length > 0)) all.resolve();
+      return all.promise;
+    };
+    for (let i = 0; i < 3; i += 1) servers.push(await counting(together));
     const started = performance.now();
     const outcome = await runRound({ targets: servers.map((s, i) => target(`t${i}`, s.url)), request: budget({ qps: 40, durationMs: 500 }), expect: { successRate: 1 } }, {}, { signal: never });
     expect(outcome).toMatchObject({ state: 'ok' });
@@ -60,8 +75,6 @@ describe('runRound', () => {
       expect(times).toHaveLength(20);
       expect(times.map((time, index) => time - started - index * 25).filter((early) => early < -2)).toEqual([]);
     }
-    // No target waited for another one to be through.
-    expect(Math.min(...servers.map(({ times }) => times.at(-1)!))).toBeGreaterThan(Math.max(...servers.map(({ times }) => times[0]!)));
     expect(outcome.starvation.loopDelayP99Ms).toBeGreaterThanOrEqual(0);
   });
 
@@ -70,8 +83,8 @@ describe('runRound', () => {
     { does: 'sends nothing that could not end in time: it is unsent', endAfterMs: 500 },
   ])('$does', async ({ endAfterMs }) => {
     const server = await counting();
-    const running = runRound({ targets: [target('t', server.url)], request: budget({ qps: 50, durationMs: 400, timeoutMs: 1_000 }), expect: { successRate: 1 } }, {}, { signal: never, endAtMs: Date.now() + endAfterMs });
-    await asked(server, 1);
+    const running = runRound({ targets: [target('t', server.url)], request: budget({ qps: 50, durationMs: 400 }), expect: { successRate: 1 } }, {}, { signal: never, endAtMs: Date.now() + endAfterMs });
+    await atLeast(1, () => server.times.length);
     // As a container that is paused, or a core that others take.
     for (const from = performance.now(); performance.now() < from + 700; );
     const { starvation, targets: [result] } = await running;
@@ -82,10 +95,11 @@ describe('runRound', () => {
   });
 
   it('a target that is refused, unresolved, forbidden or silent does not touch the others', async () => {
-    const good = await counting();
+    const through = Promise.withResolvers<void>();
+    const good = await counting(() => void (good.times.length === 10 && through.resolve()));
     const port = await listen(createTcp());
-    const silent = `http://127.0.0.1:${await listen(createTcp(() => undefined))}/`;
-    const gone = await listen(createTcp());
+    // Until the good one was asked for the last time.
+    const silent = `http://127.0.0.1:${await listen(createTcp((socket) => void socket.once('data', () => void through.promise.then(() => socket.end()))))}/`;
     const targets = [
       target('good', good.url),
       target('unresolved', 'http://no-such-host.invalid/'),
@@ -94,9 +108,8 @@ describe('runRound', () => {
       target('silent', silent),
       target('family', good.url, { family: 'v6' }),
     ];
-    expect(gone).toBeGreaterThan(0);
     const policy = compilePolicy({ denyEndpoints: [{ address: '127.0.0.1', port }] });
-    const outcome = await runRound({ targets, request: budget({ timeoutMs: 500 }), expect: { successRate: 1 } }, {}, { signal: never, policy });
+    const outcome = await runRound({ targets, request: budget(), expect: { successRate: 1 } }, {}, { signal: never, policy });
     const byId = Object.fromEntries(outcome.targets.map((t) => [t.target, t]));
     expect(byId.good).toMatchObject({ ok: true, succeeded: 10 });
     expect(good.times).toHaveLength(10);
@@ -105,7 +118,7 @@ describe('runRound', () => {
     expect(byId.unresolved!.failures[0]!.message).toContain('no-such-host.invalid');
     expect(byId.metadata).toMatchObject({ errors: { forbidden: 10 } });
     expect(byId.own).toMatchObject({ errors: { forbidden: 10 } });
-    expect(byId.silent).toMatchObject({ errors: { timeout: 10 } });
+    expect(byId.silent).toMatchObject({ errors: { closed: 10 } });
     expect(byId.family!.failures[0]!.message).toBe('127.0.0.1 is not an IPv6 address');
     expect(outcome).toMatchObject({ state: 'failed', reason: '5 of 6 targets failed; unresolved: success rate 0 (0 of 10) is below 1' });
   });
@@ -113,9 +126,9 @@ describe('runRound', () => {
   it('goes where a name leads from when on it resolves, also a DNS server\'s', async () => {
     const server = await counting();
     const dns = createSocket('udp4');
-    const queries: number[] = [];
+    let queries = 0;
     dns.on('message', (query, from) => {
-      queries.push(performance.now());
+      queries += 1;
       query[2] = 0x81;
       dns.send(query, from.port, from.address);
     });
@@ -132,9 +145,9 @@ describe('runRound', () => {
       target('http', server.url.replace('127.0.0.1', 'late.default.svc')),
       dnsTargetSchema.parse({ id: 'dns', layer: 'dns', probe: 'dns', server: 'dns.default.svc', port: dns.address().port, protocol: 'udp', domain: 'x.test', recordType: 'A' }),
     ];
-    const running = runRound({ targets, request: budget({ qps: 20, durationMs: 3_600_000 }), expect: {} }, {}, { signal: stop.signal, lookup });
-    await asked(server, 3);
-    await asked({ times: queries }, 3);
+    const seen = following();
+    const running = runRound({ targets, request: budget({ qps: 20, durationMs: 3_600_000 }), expect: {} }, {}, { signal: stop.signal, lookup, ...seen.context });
+    await atLeast(3, () => Math.min(seen.succeeded(0), seen.succeeded(1)));
     stop.abort();
     const outcome = await running;
     dns.close();
@@ -145,8 +158,8 @@ describe('runRound', () => {
       expect([failed, sent]).toEqual([errors.unresolved! + (errors.canceled ?? 0), succeeded + failed]);
       expect(failures[0]!.message).toMatch(/^(late|dns)\.default\.svc: queryA ETIMEOUT/);
     }
-    expect(outcome.targets[0]!.succeeded).toBeGreaterThanOrEqual(2);
     expect(outcome.targets[0]!.succeeded).toBeLessThanOrEqual(server.times.length);
+    expect(outcome.targets[1]!.succeeded).toBeLessThanOrEqual(queries);
   });
 
   it('judges the address that a name resolves to', async () => {
@@ -163,31 +176,33 @@ describe('runRound', () => {
     const port = await listen(hanging);
     const stop = new AbortController();
     const targets = [target('good', good.url), target('hanging', `http://127.0.0.1:${port}/`)];
-    const running = runRound({ targets, request: budget({ qps: 100, durationMs: 60_000, timeoutMs: 60_000 }), expect: {} }, {}, { signal: stop.signal });
-    await asked(good, 20);
+    const seen = following();
+    const running = runRound({ targets, request: budget({ qps: 100, durationMs: 60_000, timeoutMs: 60_000 }), expect: {} }, {}, { signal: stop.signal, ...seen.context });
+    await atLeast(20, () => seen.succeeded(0));
     const stopped = performance.now();
     stop.abort();
     const outcome = await running;
-    expect(performance.now() - stopped).toBeLessThan(1000);
+    // Nothing of the minute that its schedule and what hangs would take.
+    expect(performance.now() - stopped).toBeLessThan(10_000);
     expect(outcome).toMatchObject({ state: 'canceled', reason: 'the round was canceled' });
     const [ok, hung] = outcome.targets;
     expect(ok!.planned).toBe(6000);
-    expect(ok!.succeeded).toBeGreaterThan(5);
+    expect(ok!.succeeded).toBeGreaterThanOrEqual(20);
     expect(ok!.unsent).toBe(6000 - ok!.sent);
     expect(hung!.sent).toBeGreaterThan(5);
     expect(hung!.errors).toEqual({ canceled: hung!.sent });
-    expect(await new Promise((resolve) => hanging.getConnections((_, count) => resolve(count)))).toBeGreaterThanOrEqual(0);
   });
 
   it('sends on schedule however long the round and the timeout are', async () => {
     const server = await counting();
     const stop = new AbortController();
     const month = 30 * 24 * 3_600_000;
-    const running = runRound({ targets: [target('a', server.url)], request: budget({ qps: 50, durationMs: month, timeoutMs: month }), expect: {} }, {}, { signal: stop.signal });
-    await asked(server, 10);
+    const seen = following();
+    const running = runRound({ targets: [target('a', server.url)], request: budget({ qps: 50, durationMs: month, timeoutMs: month }), expect: {} }, {}, { signal: stop.signal, ...seen.context });
+    await atLeast(10, () => seen.succeeded(0));
     stop.abort();
     const [result] = (await running).targets;
-    expect(result!.succeeded).toBeGreaterThan(5);
+    expect(result!.succeeded).toBeGreaterThanOrEqual(10);
     // One may have been under way.
     expect(result!.errors).toEqual(result!.failed === 0 ? {} : { canceled: result!.failed });
     expect(server.times.length).toBeLessThanOrEqual(result!.sent);
@@ -203,9 +218,11 @@ describe('runRound', () => {
   });
 
   it('reports progress, the last time with everything', async () => {
-    const server = await counting();
     const seen: RoundProgress[] = [];
-    await runTarget(target('t', server.url), budget({ qps: 100, durationMs: 300 }), {}, {}, { signal: never, onProgress: (p) => seen.push(p), progressIntervalMs: 20 });
+    const told = Promise.withResolvers<void>();
+    // It answers once the round has told of itself three times.
+    const server = await counting(() => told.promise);
+    await runTarget(target('t', server.url), budget({ qps: 100, durationMs: 300 }), {}, {}, { signal: never, onProgress: (p) => void (seen.push(p) === 3 && told.resolve()), progressIntervalMs: 20 });
     expect(seen.length).toBeGreaterThan(3);
     expect(seen.at(-1)).toMatchObject({ progress: 1, targets: 1, planned: 30, sent: 30, succeeded: 30, failed: 0, errors: {} });
     expect(seen.at(-1)!.p99Us).toBeGreaterThan(0);

@@ -4,10 +4,9 @@ import { createSecureServer } from 'node:http2';
 import { createServer as createHttps } from 'node:https';
 import { createServer as createTcp, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { httpTargetSchema, targetResultSchema, type HttpTarget, type Materials, type RequestBudget, type SuccessCondition, type TargetResult } from '@roundsman/api';
 import { runTarget } from '../round.ts';
-import { startStarvationMeter } from '../starvation.ts';
 import { closeAll, listen } from '../testing/listen.ts';
 import { makePki, type TestPki } from '../testing/certificates.ts';
 
@@ -75,11 +74,11 @@ const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 describe('HTTP/1.1', () => {
   it('sends exactly the budget over kept connections, and the server got exactly that', async () => {
     const server = await http((_, response) => response.end('hello'));
-    const result = await probe(`${server.url}/path?q=1`, { budget: { qps: 200, durationMs: 300 } });
+    const result = await probe(`${server.url}/path?q=1`, { budget: { qps: 200, durationMs: 300 }, limits: { connections: 30 } });
     expect(result).toMatchObject({ planned: 60, sent: 60, unsent: 0, succeeded: 60, failed: 0, bytes: 300, ok: true, statusCodes: { '200': 60 }, errors: {}, failures: [], family: 'v4', method: 'GET' });
     expect(server.received).toHaveLength(60);
     expect(server.received[0]).toMatchObject({ method: 'GET', url: '/path?q=1' });
-    expect(server.connections.size).toBeLessThan(60);
+    expect(server.connections.size).toBeLessThanOrEqual(30);
     expect(result.phases.connect!.count).toBe(server.connections.size);
     expect(result.phases.firstByte!.count).toBe(60);
     expect(result.phases.transfer!.count).toBe(60);
@@ -104,12 +103,13 @@ describe('HTTP/1.1', () => {
 
   it('says how many could not be sent when a capped number of connections is too slow', async () => {
     const server = await http((_, response) => void setTimeout(() => response.end('slow'), 200));
-    const result = await probe(server.url, { budget: { qps: 100, durationMs: 200 }, limits: { connections: 2 } });
-    expect(result.planned).toBe(20);
+    // As much longer as the prober was late it gives to those that wait: with three seconds of that it would still be too slow.
+    const result = await probe(server.url, { budget: { qps: 250, durationMs: 200 }, limits: { connections: 2 } });
+    expect(result.planned).toBe(50);
     expect(result.unsent).toBeGreaterThan(10);
     expect(result.sent).toBe(server.received.length);
     expect(result.failed).toBe(0);
-    expect(result.reason).toMatch(/^success rate .*; 1\d of 20 requests had to wait until the runner had a connection free or made \(at most 2 connections /);
+    expect(result.reason).toMatch(/^success rate .*; \d\d of 50 requests had to wait until the runner had a connection free or made \(at most 2 connections /);
     expect(result.sendLag.maxUs).toBeGreaterThan(50_000);
     // The wait for a free connection is part of the latency.
     expect(result.latency.maxUs).toBeGreaterThan(180_000);
@@ -117,13 +117,11 @@ describe('HTTP/1.1', () => {
 
   it('opens as many connections as a slow target needs at that rate', async () => {
     const server = await http((_, response) => void setTimeout(() => response.end('slow'), 400));
-    const meter = startStarvationMeter();
-    const result = await probe(server.url, { budget: { qps: 600, durationMs: 600 } });
-    const { longestStallMs = 0 } = meter.stop();
+    const result = await probe(server.url, { budget: { qps: 600, durationMs: 600 }, expect: { successRate: 1, meanAccessDelayInMs: 1 } });
     expect(result).toMatchObject({ unsent: 0, failed: 0, succeeded: 360 });
     expect(result.phases.connect!.count).toBeGreaterThan(200);
-    // Nobody waited for a connection, only for this machine perhaps.
-    expect(result.sendLag.sumUs / result.sendLag.count).toBeLessThan(60_000 + longestStallMs * 1000);
+    // Nobody waited for a connection: that would be told here.
+    expect(result.reason).toMatch(/^mean latency \d+\.\d+ ms is above 1 ms$/);
   });
 
   it.each(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'HEAD'] as const)('speaks %s', async (method) => {
@@ -158,7 +156,7 @@ describe('HTTP/1.1', () => {
       for (let i = 0; i < 8; i++) response.write(block);
       response.end();
     });
-    expect(await probe(server.url, { budget: { qps: 10, durationMs: 500, timeoutMs: 5000 } })).toMatchObject({ succeeded: 5, bytes: 5 * 8 * (1 << 20) });
+    expect(await probe(server.url, { budget: { qps: 10, durationMs: 500 } })).toMatchObject({ succeeded: 5, bytes: 5 * 8 * (1 << 20) });
   });
 
   it('takes answers that arrive byte by byte, and interim ones', async () => {
@@ -220,9 +218,8 @@ describe('HTTP/1.1', () => {
 
 describe('HTTP failures', () => {
   it('refused', async () => {
-    const port = await listen(createTcp());
-    await closeAll();
-    const result = await probe(`http://127.0.0.1:${port}/`);
+    // Nobody listens there.
+    const result = await probe('http://127.0.0.1:1/');
     expect(result).toMatchObject({ sent: 20, failed: 20, errors: { refused: 20 }, ok: false, reason: 'success rate 0 (0 of 20) is below 1' });
     expect(result.failures[0]!.message).toContain('ECONNREFUSED');
   });
@@ -232,26 +229,28 @@ describe('HTTP failures', () => {
     const server = await http((_, response) => {
       if (n++ % 2 === 0) response.end('fast');
     });
-    const meter = startStarvationMeter();
-    const result = await probe(server.url, { budget: { timeoutMs: 800 } });
-    const { longestStallMs = 0 } = meter.stop();
+    const result = await probe(server.url, { budget: { timeoutMs: 2_500 } });
     expect(result).toMatchObject({ succeeded: 10, failed: 10, errors: { timeout: 10 } });
-    expect(result.failures[0]!.latencyUs).toBeGreaterThanOrEqual(800_000);
-    expect(result.failures[0]!.latencyUs).toBeLessThan(1_400_000 + 2 * longestStallMs * 1000);
-    expect(result.failures[0]!.message).toBe('no answer within 800 ms');
+    expect(result.failures[0]!.latencyUs).toBeGreaterThanOrEqual(2_500_000);
+    expect(result.failures[0]!.message).toBe('no answer within 2500 ms');
   });
 
   it('timeout, when the answer is read after it, though no timer said so yet', async () => {
-    const server = await http((_, response) => {
-      // The answer is on its way while this process, and so the prober, stands still.
-      response.end('late', () => {
-        const until = performance.now() + 150;
-        while (performance.now() < until);
+    const real = performance.now.bind(performance);
+    let stoodStillMs = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => real() + stoodStillMs);
+    try {
+      const server = await http((_, response) => {
+        // The answer is on its way while this process, and so the prober, stands still for longer than the prober waits.
+        stoodStillMs = 60_000;
+        response.end('late');
       });
-    });
-    const result = await probe(server.url, { budget: { timeoutMs: 100, qps: 5, durationMs: 200 } });
-    expect(result).toMatchObject({ succeeded: 0, failed: 1, errors: { timeout: 1 }, statusCodes: { 200: 1 } });
-    expect(result.failures[0]!.message).toBe('answered, but not within 100 ms');
+      const result = await probe(server.url, { budget: { timeoutMs: 30_000, qps: 5, durationMs: 200 } });
+      expect(result).toMatchObject({ succeeded: 0, failed: 1, errors: { timeout: 1 }, statusCodes: { 200: 1 } });
+      expect(result.failures[0]!.message).toBe('answered, but not within 30000 ms');
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('connect-timeout when TLS never begins', async () => {
@@ -383,9 +382,10 @@ describe('HTTPS', () => {
         stream.respond({ ':status': 200, 'x-long': 'y'.repeat(3000) });
         stream.end('hello');
       });
-      const result = await probe(`${server.url}/p?q`, { target: { http2: true, headers: [['X-At', '12:30']] }, budget: { qps: 500, durationMs: 400 } });
-      expect(result).toMatchObject({ sent: 200, succeeded: 200, bytes: 1000, statusCodes: { '200': 200 } });
-      expect(server.streams()).toBe(200);
+      // As many as one connection takes, also where all leave together after a stall.
+      const result = await probe(`${server.url}/p?q`, { target: { http2: true, headers: [['X-At', '12:30']] }, budget: { qps: 250, durationMs: 400 } });
+      expect(result).toMatchObject({ sent: 100, succeeded: 100, bytes: 500, statusCodes: { '200': 100 } });
+      expect(server.streams()).toBe(100);
       expect(server.sessions()).toBe(1);
       expect(seen[0]).toMatchObject({ ':method': 'GET', ':path': '/p?q', ':scheme': 'https', ':authority': server.url.slice(8), 'x-at': '12:30', 'user-agent': 'roundsman' });
       expect(result.phases.tls!.count).toBe(1);
@@ -474,7 +474,7 @@ describe('HTTPS', () => {
           stream.end();
         }
       });
-      const result = await probe(server.url, { ...http2, budget: { timeoutMs: 1_500 } });
+      const result = await probe(server.url, { ...http2, budget: { timeoutMs: 2_500 } });
       expect(result).toMatchObject({ succeeded: 10, failed: 10, errors: { reset: 5, timeout: 5 } });
       expect(result.failures.find((f) => f.code === 'reset')!.message).toBe('the server reset the stream: INTERNAL_ERROR');
     });
