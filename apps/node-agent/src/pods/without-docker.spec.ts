@@ -36,7 +36,7 @@ describe('a node without a container runtime', () => {
     expect(host.condition()).toEqual({ type: 'ContainersRunnable', status: 'False', reason: 'NoContainerRuntime', message: 'no Docker daemon is set' });
     intake.create('stuck', { containers: [{ name: 'main', image: 'busybox:1.35' }] });
     await eventually(() => expect(intake.events('stuck')).toEqual(['FailedCreatePodSandBox: Failed to create pod sandbox: no Docker daemon is set']));
-    expect(intake.status('stuck')).toMatchObject({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'ContainerCreating' } } }] });
+    await eventually(() => expect(intake.status('stuck')).toMatchObject({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'ContainerCreating' } } }] }));
     intake.delete('stuck');
     await eventually(() => expect(intake.names).toEqual([]));
   });

@@ -24,10 +24,11 @@ whenDocker(describe)('streams to pods', () => {
     rig = await NodeRig.start();
     await rig.up();
     gateway = await rig.nats.connect('gateway');
-    const script = 'echo ready; echo hello > /tmp/index.html; httpd -p 127.0.0.1:8080 -h /tmp; trap "exit 0" TERM; while :; do sleep 1000 & wait; done';
+    const script = 'echo hello > /tmp/index.html; httpd -p 127.0.0.1:8080 -h /tmp; echo ready; trap "exit 0" TERM; while :; do sleep 1000 & wait; done';
     pod = rig.intake.create('web', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', script] }] });
     rig.intake.create('failing', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'echo "a run"; exit 1'] }] });
     await eventually(() => expect(rig.container('web', 'main')?.state?.running).toBeDefined(), { within: 20_000 });
+    await eventually(async () => expect((await heard(await logs())).output).toEqual({ 1: 'ready\n' }));
   });
   afterAll(() => rig?.stop());
 
@@ -110,7 +111,7 @@ whenDocker(describe)('streams to pods', () => {
   });
 
   it('stats tell what the node and its pods use', async () => {
-    rig.intake.create('busy', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'while :; do :; done'] }] });
+    rig.intake.create('busy', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'while :; do :; done'], resources: { requests: { cpu: '500m' } } }] });
     await eventually(() => expect(rig.container('busy', 'main')?.state?.running).toBeDefined(), { within: 20_000 });
     // On a busy machine it gets its share of a processor a little later.
     await eventually(async () => {
