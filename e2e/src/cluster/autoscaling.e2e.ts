@@ -73,11 +73,14 @@ whenDocker(describe)('autoscaling in a small cluster', () => {
     await reaches(1);
     await atSpeed(3, 2, 1);
     await eventually(async () => expect((await cluster.get<HorizontalPodAutoscaler>('hpa', 'load')).status).toMatchObject({ currentReplicas: 1, desiredReplicas: 1 }), { within: 30_000 });
-    const described = await cluster.must(['describe', 'hpa', 'load']);
-    expect(described).toMatch(/Reference: +Deployment\/load/);
-    expect(described).toMatch(/resource cpu on pods +\(as a percentage of request\): +\d+% \(\d+m?\) \/ 50%/);
-    expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 3; reason: cpu resource utilization \(percentage of request\) above target/);
-    expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 1; reason: All metrics below target/);
+    // While a node is not heard, what its pods use is not known for a moment.
+    await eventually(async () => {
+      const described = await cluster.must(['describe', 'hpa', 'load']);
+      expect(described).toMatch(/Reference: +Deployment\/load/);
+      expect(described).toMatch(/resource cpu on pods +\(as a percentage of request\): +\d+% \(\d+m?\) \/ 50%/);
+      expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 3; reason: cpu resource utilization \(percentage of request\) above target/);
+      expect(described).toMatch(/Normal +SuccessfulRescale .*New size: 1; reason: All metrics below target/);
+    }, { within: 30_000 });
     const v1 = await cluster.get<{ spec: object; metadata: { annotations: Record<string, string> } }>('horizontalpodautoscalers.v1.autoscaling', 'load');
     expect(v1.spec).toMatchObject({ targetCPUUtilizationPercentage: 50 });
     expect(JSON.parse(v1.metadata.annotations['autoscaling.alpha.kubernetes.io/behavior']!)).toMatchObject({ ScaleDown: { StabilizationWindowSeconds: 2 } });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EndpointSlice, Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
-import { SmallCluster } from './small-cluster.ts';
+import { SmallCluster, steady } from './small-cluster.ts';
 
 const nodes = ['one', 'two', 'three'];
 const leaveAfterSeconds = 3;
@@ -18,7 +18,7 @@ const web = {
         terminationGracePeriodSeconds: 0,
         tolerations: ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready'].map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: leaveAfterSeconds })),
         topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: { app: 'web' } } }],
-        containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'mkdir /tmp/www; hostname > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www'], readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } }],
+        containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'mkdir /tmp/www; hostname > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www'], readinessProbe: { tcpSocket: { port: 8080 }, ...steady } }],
       },
     },
   },
@@ -81,7 +81,7 @@ whenDocker(describe)('a machine that is hard to reach', () => {
   it('that comes back has nothing that runs twice and no address that is given twice', async () => {
     const replaced = onThree(before);
     await cluster.machine('three').heal();
-    await cluster.must(['wait', '--for=condition=Ready', 'node/three', '--timeout=60s'], { timeoutMs: 70_000 });
+    await cluster.ready(['three']);
     await eventually(async () => expect((await pods()).map(({ metadata }) => metadata.name).filter((name) => replaced.includes(name))).toEqual([]), { within: 60_000 });
     // What ran there meanwhile has ended.
     await eventually(

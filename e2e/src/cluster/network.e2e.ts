@@ -7,18 +7,18 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Node, Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { kubectlPath } from '../kubectl-cluster.ts';
-import { SmallCluster } from './small-cluster.ts';
+import { SmallCluster, steady } from './small-cluster.ts';
 
 const run = promisify(execFile);
 const within = { within: 60_000 };
 
-/** HTTP at 8080 tells who asks; at 9000 comes back what is sent. */
-const script = 'mkdir -p /tmp/www/cgi-bin; printf "#!/bin/sh\\necho; echo \\$REMOTE_ADDR" >/tmp/www/cgi-bin/from; chmod +x /tmp/www/cgi-bin/from; nc -ll -p 9000 -e cat & exec httpd -f -p 8080 -h /tmp/www';
+/** HTTP at 8080 tells who asks, as soon as at 9000 comes back what is sent. */
+const script = 'mkdir -p /tmp/www/cgi-bin; printf "#!/bin/sh\\necho; echo \\$REMOTE_ADDR" >/tmp/www/cgi-bin/from; chmod +x /tmp/www/cgi-bin/from; nc -ll -p 9000 -e cat & until netstat -ltn | grep -q :9000; do sleep 0.1; done; exec httpd -f -p 8080 -h /tmp/www';
 const pod = (name: string, nodeName: string, spec: object = {}, container: object = {}) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name },
-  spec: { nodeName, terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', script], ...container }], ...spec },
+  spec: { nodeName, terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: 'busybox:1.36', command: ['sh', '-c', script], readinessProbe: { tcpSocket: { port: 8080 }, ...steady }, ...container }], ...spec },
 });
 const ask = (address: string): string[] => ['20', 'busybox', 'wget', '-qO-', `http://${address}:8080/cgi-bin/from`];
 
@@ -166,8 +166,10 @@ whenDocker(describe)('the pod network of nodes that share a machine', () => {
       const inside = Array.from({ length: 16 }, (_, index) => ` ${first}.${second}.${Number(third) + index}.`);
       return all.flatMap(({ stdout }) => stdout.split('\n').filter((line) => line.includes(cluster.id) || inside.some((prefix) => ` ${line}`.includes(prefix))));
     };
-    const links = (await own()).filter((line) => line.includes('alias roundsman')).map((line) => line.trim());
-    expect(links.sort()).toEqual([`alias roundsman:${cluster.id}:one:node`, `alias roundsman:${cluster.id}:two:node`]);
+    await eventually(async () => {
+      const links = (await own()).filter((line) => line.includes('alias roundsman')).map((line) => line.trim());
+      expect(links.sort()).toEqual([`alias roundsman:${cluster.id}:one:node`, `alias roundsman:${cluster.id}:two:node`]);
+    });
     await cluster.stop();
     // The kernel takes links and routes of a namespace away a moment after its last process.
     await eventually(async () => expect(await own()).toEqual([]));

@@ -139,7 +139,8 @@ whenDocker(describe)('pods of a small cluster', () => {
 
   it('that cannot start say what is wrong', async () => {
     await cluster.apply(
-      podOf('no-image', { containers: [{ name: 'main', image: 'nowhere.invalid/nothing:1' }] }),
+      // Refused at once: no name server is asked, and none is waited for.
+      podOf('no-image', { containers: [{ name: 'main', image: '127.0.0.1:1/nothing:1' }] }),
       podOf('no-command', { containers: [{ name: 'main', image, command: ['/no/such/program'] }] }),
       podOf('no-folder', { volumes: [{ name: 'v', hostPath: { path: '/no/such/folder', type: 'Directory' } }], containers: [{ name: 'main', image, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] }),
     );
@@ -153,8 +154,10 @@ whenDocker(describe)('pods of a small cluster', () => {
     await eventually(async () => expect(await cluster.must(['describe', 'pod', 'no-folder'])).toMatch(/Warning +FailedMount .*hostPath type check failed: \/no\/such\/folder is not a directory/));
     await cluster.must(['delete', 'pod', '--all', '--now']);
     // What keeps the nodes' own networks belongs to no pod.
-    const left = (await cluster.docker.request('GET', '/containers/json?all=1')) as { Labels: Record<string, string> }[];
-    expect(left.filter(({ Labels }) => Labels['io.kubernetes.pod.namespace'] !== '')).toEqual([]);
+    await eventually(async () => {
+      const left = (await cluster.docker.request('GET', '/containers/json?all=1')) as { Labels: Record<string, string> }[];
+      expect(left.filter(({ Labels }) => Labels['io.kubernetes.pod.namespace'] !== '')).toEqual([]);
+    });
     expect(cluster.dead()).toEqual([]);
   });
 });

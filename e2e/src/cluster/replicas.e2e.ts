@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
-import { age, SmallCluster } from './small-cluster.ts';
+import { age, SmallCluster, steady } from './small-cluster.ts';
 
 const server = (text: string): string[] => ['sh', '-c', `echo ${text} > /tmp/index.html; exec httpd -f -p 8080 -h /tmp`];
 const specOf = (name: string, replicas: number, command: string[], container: object = {}, pod: object = {}) => ({
@@ -11,7 +11,7 @@ const specOf = (name: string, replicas: number, command: string[], container: ob
   selector: { matchLabels: { app: name } },
   template: {
     metadata: { labels: { app: name } },
-    spec: { terminationGracePeriodSeconds: 0, ...pod, containers: [{ name: 'main', image: 'busybox:1.35', command, readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 }, ...container }] },
+    spec: { terminationGracePeriodSeconds: 0, ...pod, containers: [{ name: 'main', image: 'busybox:1.35', command, readinessProbe: { tcpSocket: { port: 8080 }, ...steady }, ...container }] },
   },
 });
 

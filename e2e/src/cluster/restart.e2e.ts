@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
-import { SmallCluster, type Inspected } from './small-cluster.ts';
+import { SmallCluster, steady, type Inspected } from './small-cluster.ts';
 
-const container = { name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'echo $HOSTNAME > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'], readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } };
+const container = { name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'echo $HOSTNAME > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'], readinessProbe: { tcpSocket: { port: 8080 }, ...steady } };
 
 /** MiniK8s acceptance, fault tolerance: the control plane dies, and nothing that runs notices. */
 whenDocker(describe)('a small cluster whose control plane is killed', () => {

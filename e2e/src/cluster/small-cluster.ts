@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Node } from '@roundsman/api';
 import { agentIdentity, ingressIdentity, serviceIdentity } from '@roundsman/bus';
 import { ProcessRuntime } from '@roundsman/containers';
 import { ingressEntry } from '@roundsman/ingress';
@@ -37,6 +38,15 @@ export const randomRanges = (): Ranges => ({
   services: `10.${ownNumber(100, 128)}.${randomInt(16) * 16}.0/20`,
   loadBalancers: `10.${ownNumber(128, 140)}.${randomInt(256)}.0/24`,
 });
+
+/** Times of readiness probes: a server that is ready is so soon, and, on a machine however busy, stays so. */
+export const steady = { periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 30 };
+
+/** Pods may come: taints that kept them away are taken off only after what they say is over. */
+function isOpen({ spec, status }: Node): boolean {
+  const holds = (wanted: string): string | undefined => status?.conditions?.find(({ type }) => type === wanted)?.status;
+  return holds('Ready') === 'True' && holds('NetworkUnavailable') === 'False' && !(spec.taints ?? []).some(({ key }) => key.startsWith('node.kubernetes.io/'));
+}
 
 /** The AGE of a table, as a regular expression: kubectl writes minutes, too, from two of them on. */
 export const age = '\\d+[ms]\\S*';
@@ -116,14 +126,15 @@ export class SmallCluster {
     return cluster;
   }
 
-  /** The gateway answers, and these nodes are Ready. */
+  /** The gateway answers, and these nodes are Ready and take pods. */
   async ready(nodes: readonly string[]): Promise<void> {
     await eventually(() => this.#writeKubeconfig(), { within: 150_000 });
     await eventually(
       async () => {
-        const text = await this.must(['get', 'nodes', '-o', `jsonpath={range .items[*]}{.metadata.name}={.status.conditions[?(@.type=="Ready")].status},{.status.conditions[?(@.type=="NetworkUnavailable")].status} {end}`]);
-        const missing = nodes.filter((node) => !text.split(' ').includes(`${node}=True,False`));
-        if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} of ${text}`);
+        const { items } = await this.get<{ items: Node[] }>('nodes');
+        const open = items.filter(isOpen).map(({ metadata }) => metadata.name);
+        const missing = nodes.filter((node) => !open.includes(node));
+        if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} of ${JSON.stringify(items.map(({ metadata, spec, status }) => [metadata.name, spec.taints, status?.conditions]))}`);
       },
       { within: 120_000 },
     );

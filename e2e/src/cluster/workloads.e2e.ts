@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CronJob, Job, Pod } from '@roundsman/api';
 import { eventually, whenDocker } from '@roundsman/testkit';
-import { age, SmallCluster } from './small-cluster.ts';
+import { age, SmallCluster, steady } from './small-cluster.ts';
 
 const image = 'busybox:1.35';
 const templateOf = (app: string, text: string) => ({
   metadata: { labels: { app } },
-  spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image, command: ['sh', '-c', `echo ${text} > /tmp/index.html; exec httpd -f -p 8080 -h /tmp`], readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } }] },
+  spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image, command: ['sh', '-c', `echo ${text} > /tmp/index.html; exec httpd -f -p 8080 -h /tmp`], readinessProbe: { tcpSocket: { port: 8080 }, ...steady } }] },
 });
 
 /** Workloads besides deployments, on Docker, as kubectl drives them. */
@@ -25,7 +25,7 @@ whenDocker(describe)('workloads of a small cluster', () => {
   const podsOf = async (selector: string): Promise<Pod[]> => (await cluster.get<{ items: Pod[] }>('pods', '-l', selector)).items;
   const rolledOut = (what: string): Promise<string> => cluster.must(['rollout', 'status', what, '--timeout=60s'], { timeoutMs: 70_000 });
   const answers = async (selector: string): Promise<Record<string, string>> =>
-    Object.fromEntries(await Promise.all((await podsOf(selector)).map(async ({ metadata, status }) => [metadata.name, (await (await fetch(`http://${status?.podIP}:8080/`)).text()).trim()])));
+    Object.fromEntries(await Promise.all((await podsOf(selector)).filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(async ({ metadata, status }) => [metadata.name, (await (await fetch(`http://${status?.podIP}:8080/`)).text()).trim()])));
 
   it('a DaemonSet is on every node, rolls out, is undone, and follows a node that joins', async () => {
     const set = (text: string) => ({ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'watch', annotations: { 'kubernetes.io/change-cause': text } }, spec: { selector: { matchLabels: { app: 'watch' } }, template: templateOf('watch', text) } });
@@ -42,7 +42,7 @@ whenDocker(describe)('workloads of a small cluster', () => {
     expect(Object.values(await answers('app=watch'))).toEqual(['first', 'first']);
     expect((await cluster.must(['rollout', 'history', 'ds/watch'])).trim().split('\n').slice(2).map((line) => line.split(/\s+/)[0])).toEqual(['2', '3']);
     cluster.addNode('three');
-    await eventually(async () => expect((await podsOf('app=watch')).map(({ spec }) => spec.nodeName).sort()).toEqual(['one', 'three', 'two']), { within: 30_000 });
+    await eventually(async () => expect((await podsOf('app=watch')).map(({ spec }) => spec.nodeName).sort()).toEqual(['one', 'three', 'two']), { within: 60_000 });
     await rolledOut('ds/watch');
   });
 

@@ -44,7 +44,7 @@ whenDocker(describe)('the life of a task and of the runtime that carries it', ()
     const reports = await rig.history(kind, 'many');
     expect(reports.map(({ round, trigger }) => [round, trigger])).toEqual([1, 2, 3].map((round) => [round, 'schedule']));
     await allCounted('many', reports);
-    expect((await rig.status(kind, 'many')).resource).toEqual({ runtimeName: resource?.runtimeName, runtimeType: 'DaemonSet', runtimeStatus: 'deleted' });
+    await rig.until(async () => expect((await rig.status(kind, 'many')).resource).toEqual({ runtimeName: resource?.runtimeName, runtimeType: 'DaemonSet', runtimeStatus: 'deleted' }));
     await remove('many');
   }, 240_000);
 

@@ -59,7 +59,7 @@ async function freeSubnet(): Promise<string> {
  */
 const cleanUpScript = (at: { directory: string; execRoot: string; cgroup: string; bridge: string }): string => `
 PATH=$PATH:/usr/sbin:/sbin
-for pass in 1 2 3 4 5; do
+for pass in $(seq 40); do
   pids=$(find /sys/fs/cgroup -path '*${at.cgroup}/*' -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u)
   for p in /proc/[0-9]*; do tr '\\0' ' ' 2>/dev/null <$p/cmdline | grep -qF '${at.execRoot}'"/containerd/" && pids="$pids \${p#/proc/}"; done 2>/dev/null
   [ -n "$pids" ] || break

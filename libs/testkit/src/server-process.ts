@@ -94,7 +94,12 @@ export class ServerProcess {
   async kill(signal: NodeJS.Signals): Promise<void> {
     if (!this.running) return;
     this.#child?.ref();
-    process.kill(this.#pid, signal);
+    try {
+      process.kill(this.#pid, signal);
+    } catch (error) {
+      // It has ended by itself just now; its guardian is about to.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
     await this.#exited;
   }
 
