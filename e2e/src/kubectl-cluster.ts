@@ -92,7 +92,8 @@ export class KubectlCluster {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
         resolve({ code, stdout, stderr });
       });
-      child.stdin?.end(options.input ?? '');
+      // It may refuse and end before it has read all.
+      child.stdin?.on('error', () => undefined).end(options.input ?? '');
     });
   }
 

@@ -75,9 +75,10 @@ describe('logs', () => {
       for (;;) yield await new Promise<string>((resolve) => (more = resolve));
     })());
     const ended = await endings();
+    const asked = agent.asked.length;
     const child = spawn(kubectlPath(), ['logs', '-f', 'web'], { env: cluster.kubectlEnv() });
     const seen = collected(child);
-    await eventually(() => expect(agent.asked.at(-1)).toMatchObject({ purpose: { follow: true } }));
+    await eventually(() => expect(agent.asked.slice(asked)).toMatchObject([{ purpose: { follow: true } }]));
     for (const line of ['first\n', 'second\n']) {
       const want = seen() + line;
       await eventually(() => {
@@ -165,6 +166,7 @@ describe.each(ways)('exec over $way', ({ env }) => {
 
   it('gives a terminal its size, and its program the end when kubectl goes', async () => {
     const ended = await endings();
+    agent.sizes.length = 0;
     // script(1) gives kubectl a terminal.
     const child = spawn('script', ['-qec', `stty cols 101 rows 31; exec ${kubectlPath()} exec -it web -- sh -c 'echo ready; cat'`, '/dev/null'], { env: cluster.kubectlEnv(env) });
     const seen = collected(child);

@@ -116,7 +116,8 @@ describe('a watch', () => {
     await send('PATCH', `${of}/key`, { stringData: { password: 'two' } });
     await send('DELETE', `${of}/key`);
     await eventually(() => expect(events.map(({ type, object }) => [type, object.data?.['password']])).toEqual([['ADDED', 'b25l'], ['MODIFIED', 'dHdv'], ['DELETED', 'dHdv']]));
-    expect(announced).toHaveLength(3);
+    // What is in the database may be read before the word of it has come.
+    await eventually(() => expect(announced).toHaveLength(3));
   });
 
   it('sees each change once and in order, whatever is lost, repeated or late', async () => {
@@ -209,7 +210,8 @@ describe('a watch', () => {
     await cluster.nats.restart();
     await cluster.stopIntake();
     await cluster.startIntake();
-    await eventually(async () => create('after'), { within: 60_000 });
+    // Where the answer was lost it is there when it is tried again.
+    await eventually(() => create('after').catch((error: Error) => expect(error.message).toContain('"AlreadyExists"')), { within: 60_000 });
     await eventually(() => expect(shown(events)).toEqual(['ADDED before', 'ADDED after']), { within: 60_000 });
   });
 });
