@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@roundsman/testkit';
 import type { Runner } from './runner.ts';
-import { ended, httpOrder, Rig } from './testing/rig.ts';
+import { ended, httpOrder, receivedBy, Rig } from './testing/rig.ts';
 
 describe('a runner process', () => {
   let rig: Rig;
@@ -25,7 +25,7 @@ describe('a runner process', () => {
     await rig.send(order);
     await eventually(() => total('killed') > 5);
     await ended(first.child, 'SIGKILL');
-    const before = total('killed');
+    const before = await receivedBy(target, 'killed');
     const second = await rig.process('runner-1', dataDir);
     expect(second.beat.instance).not.toBe(first.beat.instance);
     expect(second.beat.ports).toEqual(first.beat.ports);
@@ -66,7 +66,7 @@ describe('a runner process', () => {
     await eventually(() => total('termed') > 5);
     await ended(first.child, 'SIGTERM');
     expect(first.child.exitCode).toBe(0);
-    expect(rig.beats.findLast(({ runner }) => runner === 'runner-1')).toMatchObject({ ready: false });
+    await eventually(() => expect(rig.beats.findLast(({ runner }) => runner === 'runner-1')).toMatchObject({ ready: false }));
     expect(rig.results.some(({ taskUid }) => taskUid === 'uid-termed')).toBe(false);
     const second = await rig.process('runner-1', dataDir);
     const { outcome, targets } = await rig.outcome(order);

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,9 @@ describe('the certificate of the echo target', () => {
     const unprivileged = spawnSync(withoutRight[0]!, [...withoutRight.slice(1), 'true']).status === 0 ? withoutRight : [];
     const [program, ...rest] = [...unprivileged, 'nice', '-n', '15', process.execPath, '--input-type=module', '-e', script, join(folder, 'nice')];
     const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const closed = once(child, 'close');
     expect(JSON.parse(await text(child.stdout))).toEqual({ made: { ca: expect.any(String), cert: expect.stringContaining('BEGIN CERTIFICATE'), key: expect.any(String) }, left: '' });
+    await closed;
   });
 
   it('says why it was not made, and leaves no process', async () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { RoundResult } from '@roundsman/api';
 import { roundResult, targetResult, workOrder } from '@roundsman/testkit';
 import type { RunnerLog } from '../log.ts';
@@ -39,6 +39,21 @@ describe('what a runner keeps on disk', () => {
     await again.remove('u-1_2');
     expect(again.has('u-1_2')).toBe(false);
     expect((await opened()).size).toBe(2);
+  });
+
+  it('knows which is older also within a millisecond, and by a clock that was set back', async () => {
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(1_700_000_000_000);
+    try {
+      const spool = await opened();
+      for (const round of [3, 2]) await spool.put(result(round));
+      clock.mockReturnValue(1_600_000_000_000);
+      await spool.put(result(1));
+      const again = await opened();
+      await again.put(result(0));
+      expect((await opened()).entries().map(({ key }) => key)).toEqual(['u-1_3', 'u-1_2', 'u-1_1', 'u-1_0']);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('throws the oldest away when it is full, and says so in place of each', async () => {

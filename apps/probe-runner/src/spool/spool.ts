@@ -41,6 +41,7 @@ export class Spool {
   /** Oldest first. */
   readonly #entries = new Map<string, Spooled>();
   #bytes = 0;
+  #newest = 0;
   /** Results thrown away for lack of room, and files that could not be read, since the start. */
   dropped = 0;
   unreadable = 0;
@@ -97,13 +98,15 @@ export class Spool {
     }
     found.sort((a, b) => a.createdAt - b.createdAt);
     for (const entry of found) this.#add(entry);
+    this.#newest = found.at(-1)?.createdAt ?? 0;
   }
 
   /** Resolves when the result is safely on disk. Replaces what was spooled for the round. */
   async put(parts: readonly RoundResult[], marker = false): Promise<Spooled> {
     const first = parts[0];
     if (first === undefined) throw new Error('a result has at least one part');
-    const header: Header = { createdAt: Date.now(), marker };
+    // Later than that of every other one, also within a millisecond or by a clock that was set back: after a restart it tells which is older.
+    const header: Header = { createdAt: (this.#newest = Math.max(Date.now(), this.#newest + 1)), marker };
     const text = [header, ...parts].map((line) => `${JSON.stringify(line)}\n`).join('');
     const bytes = Buffer.byteLength(text);
     const key = keyOf(first);

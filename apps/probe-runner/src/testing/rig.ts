@@ -29,6 +29,7 @@ export class Rig {
   #logins: Subscription | undefined;
   readonly #folders: string[] = [];
   readonly #processes = new Map<string, () => Promise<void>>();
+  readonly #logs = new Map<string, () => string>();
   readonly #stops: (() => Promise<void>)[] = [];
 
   private constructor(
@@ -105,18 +106,25 @@ export class Rig {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let log = '';
+    this.#logs.set(name, () => log);
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (log += data.toString()));
     const kill = (): Promise<void> => ended(child, 'SIGKILL');
     this.#processes.set(name, kill);
     this.#stops.push(kill);
-    const seen = this.beats.length;
+    // One that an earlier process has sent may still be on its way.
+    const earlier = new Set(this.beats.map(({ instance }) => instance));
     let over = false;
     child.once('close', () => (over = true));
-    const beat = await eventually(() => over || (this.beats.slice(seen).find((one) => one.runner === name && one.ready) ?? false), { within: 20_000 }).catch((error: unknown) => {
+    const beat = await eventually(() => over || (this.beats.find((one) => one.runner === name && one.ready && !earlier.has(one.instance)) ?? false), { within: 60_000 }).catch((error: unknown) => {
       throw new Error(`no heartbeat of ${name}: ${String(error)}; its log:\n${log}`, { cause: error });
     });
     if (typeof beat === 'boolean') throw new Error(`the runner ended with ${child.exitCode}: ${log}`);
     return { child, beat, log: () => log };
+  }
+
+  /** What the last process of that name has written so far, also before its first heartbeat. */
+  logOf(name: string): string {
+    return this.#logs.get(name)?.() ?? '';
   }
 
   /** What a runner in a pod has in its environment; with a token instead of an nkey. */
@@ -141,7 +149,7 @@ export class Rig {
   }
 
   /** The result's last part, once it is here. */
-  outcome(order: Pick<WorkOrder, 'taskUid' | 'round'>, within = 20_000): Promise<RoundResult & Required<Pick<RoundResult, 'outcome'>>> {
+  outcome(order: Pick<WorkOrder, 'taskUid' | 'round'>, within = 60_000): Promise<RoundResult & Required<Pick<RoundResult, 'outcome'>>> {
     return eventually(() => (this.results.find((one) => keyOf(one) === keyOf(order) && one.outcome !== undefined) as never) ?? false, { within });
   }
 
@@ -153,6 +161,12 @@ export class Rig {
 }
 
 const token = 'of-the-runtime';
+
+/** How often a runner's echo target was asked for a task, by whoever is gone, too: what came before this question was read before its answer. */
+export async function receivedBy({ echo }: Runner, task: string): Promise<number> {
+  await fetch(`http://127.0.0.1:${echo.ports.http}/healthz`);
+  return echo.counters.get(task)?.total ?? 0;
+}
 
 export const nodeOf = (runner: string): string => runner.replace('runner', 'node');
 
@@ -177,7 +191,7 @@ export function httpOrder(runner: string, task: string, url: string, change: Par
     round: 1,
     roundStart: new Date(now).toISOString(),
     deadline: new Date(now + 60_000).toISOString(),
-    request: { durationMs: seconds * 1_000, qps, timeoutMs: 2_000 },
+    request: { durationMs: seconds * 1_000, qps, timeoutMs: 10_000 },
     expect: { successRate: 1 },
     targets: [{ id: 'url', layer: 'url', probe: 'http', url, method: 'GET', headers: [], http2: false, hasBody: false, hasTls: false }],
     needsMaterials: false,
