@@ -36,7 +36,9 @@ export interface Retired {
 export async function retire(pool: pg.Pool, options: RetentionOptions, now = Date.now()): Promise<Retired> {
   return withClient(pool, async (client) => {
     let horizon = partitionOf(perDay[0]!, now - options.retentionMs).from;
-    const days = (await Promise.all(perDay.map(async (partitioned) => (await listPartitions(client, partitioned)).map((partition) => ({ ...partition, partitioned }))))).flat();
+    const days: (Awaited<ReturnType<typeof listPartitions>>[number] & { readonly partitioned: (typeof perDay)[number] })[] = [];
+    // One after the other: a client answers one query at a time.
+    for (const partitioned of perDay) for (const partition of await listPartitions(client, partitioned)) days.push({ ...partition, partitioned });
     const all = days.reduce((sum, day) => sum + day.bytes, 0);
     if (options.maxBytes > 0) {
       let total = all;
