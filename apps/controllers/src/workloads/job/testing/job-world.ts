@@ -11,6 +11,8 @@ export class JobWorld {
   readonly pods = new Map<string, Pod>();
   /** Every pod that ever was, by uid, as it was last. */
   readonly everMade = new Map<string, Pod>();
+  /** Uids of those that were one too many: their ends are not the job's. */
+  readonly surplus = new Set<string>();
   nowMs = Date.UTC(2026, 0, 1);
   #made = 0;
 
@@ -51,6 +53,7 @@ export class JobWorld {
     }
     for (const { pod, uncounted } of plan.remove) {
       if (uncounted && isTracked(pod)) {
+        this.surplus.add(pod.metadata.uid);
         this.letGo(pod.metadata.name);
         yield `let go ${pod.metadata.name}`;
       }
