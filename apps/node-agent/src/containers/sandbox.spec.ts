@@ -5,7 +5,7 @@ import type { PodSpecInput } from '@roundsman/api';
 import { eventually, freePort, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
-const within = { within: 20_000 };
+const within = { within: 60_000 };
 const sh = (name: string, script: string, more: Partial<PodSpecInput['containers'][number]> = {}): PodSpecInput['containers'][number] => ({ name, image: 'busybox:1.35', command: ['sh', '-c', script], ...more });
 const forever = 'trap "exit 0" TERM; sleep 1000 & wait';
 /** Tells which namespace of that kind it is in. */
@@ -70,12 +70,12 @@ whenDocker(describe)('what pods share', () => {
     await new Promise<void>((resolve, reject) => other.once('error', reject).listen(port, '0.0.0.0', resolve));
     rig.intake.create('web', { containers: [sh('main', forever, { ports: [{ containerPort: 80, hostPort: port }] })] });
     await eventually(() => expect(rig.intake.events('web')).toContainEqual(expect.stringMatching(new RegExp(`^FailedCreatePodSandBox: Failed to create pod sandbox: .*${port}.*already in use`))), within);
-    expect(rig.intake.status('web').phase).toBe('Pending');
+    await eventually(() => expect(rig.intake.status('web').phase).toBe('Pending'));
     await eventually(async () => expect(await rig.docker.request('GET', '/containers/json?all=1')).toEqual([]));
     // Another pod of this node that wants it is not even tried.
     rig.intake.create('rival', { containers: [sh('main', forever, { ports: [{ containerPort: 80, hostPort: port }] })] });
     await eventually(() => expect(rig.intake.status('rival')).toMatchObject({ phase: 'Failed', reason: 'NodePorts' }), within);
     await new Promise((resolve) => other.close(resolve));
-    await eventually(() => expect(rig.intake.status('web').phase).toBe('Running'), { within: 40_000 });
+    await eventually(() => expect(rig.intake.status('web').phase).toBe('Running'), within);
   });
 });

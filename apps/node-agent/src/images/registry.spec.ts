@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, describe, it } from '@jest/globals';
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
+const within = { within: 60_000 };
+
 whenDocker(describe)('a registry that wants to know who asks', () => {
   let rig: NodeRig;
   let registry: Server;
@@ -31,11 +33,11 @@ whenDocker(describe)('a registry that wants to know who asks', () => {
     rig.intake.secrets.set('pull', { '.dockerconfigjson': JSON.stringify({ auths: { [`127.0.0.1:${port}`]: { auth } } }) });
     const spec = { containers: [{ name: 'main', image: `127.0.0.1:${port}/team/app:1` }] };
     rig.intake.create('known', { ...spec, imagePullSecrets: [{ name: 'pull' }] });
-    await eventually(() => expect(rig.container('known', 'main')?.state.waiting?.reason).toMatch(/^(ErrImagePull|ImagePullBackOff)$/));
+    await eventually(() => expect(rig.container('known', 'main')?.state.waiting?.reason).toMatch(/^(ErrImagePull|ImagePullBackOff)$/), within);
     expect(asked).toContain('/v2/team/app/manifests/1 robot:words');
     // Of another image: the other pod tries again meanwhile.
     rig.intake.create('unknown', { containers: [{ name: 'main', image: `127.0.0.1:${port}/team/other:1` }] });
-    await eventually(() => expect(rig.container('unknown', 'main')?.state.waiting?.message).toMatch(/no basic auth credentials/), { within: 20_000 });
+    await eventually(() => expect(rig.container('unknown', 'main')?.state.waiting?.message).toMatch(/no basic auth credentials/), within);
     expect(asked.filter((one) => one.includes('/team/other/'))).toEqual([]);
   });
 });

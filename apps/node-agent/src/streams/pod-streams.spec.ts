@@ -4,6 +4,8 @@ import { messages, type Bus, type Pipe, type PipeEnding, type PipeRequest } from
 import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
+const within = { within: 60_000 };
+
 interface Said extends PipeEnding {
   /** By channel. */
   readonly output: Readonly<Record<number, string>>;
@@ -27,7 +29,7 @@ whenDocker(describe)('streams to pods', () => {
     const script = 'echo hello > /tmp/index.html; httpd -p 127.0.0.1:8080 -h /tmp; echo ready; trap "exit 0" TERM; while :; do sleep 1000 & wait; done';
     pod = rig.intake.create('web', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', script] }] });
     rig.intake.create('failing', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'echo "a run"; exit 1'] }] });
-    await eventually(() => expect(rig.container('web', 'main')?.state?.running).toBeDefined(), { within: 20_000 });
+    await eventually(() => expect(rig.container('web', 'main')?.state?.running).toBeDefined(), within);
     await eventually(async () => expect((await heard(await logs())).output).toEqual({ 1: 'ready\n' }));
   });
   afterAll(() => rig?.stop());
@@ -71,7 +73,7 @@ whenDocker(describe)('streams to pods', () => {
 
   it('attach reads what the container says from now on', async () => {
     const talker = rig.intake.create('talker', { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox:1.35', stdin: true, stdinOnce: true, command: ['sh', '-c', 'read name; echo "hello $name"; exit 3'] }] });
-    await eventually(() => expect(rig.container('talker', 'main')?.state?.running).toBeDefined(), { within: 20_000 });
+    await eventually(() => expect(rig.container('talker', 'main')?.state?.running).toBeDefined(), within);
     const pipe = await open({ kind: 'attach', container: 'main', stdin: true, stdout: true, stderr: true, tty: false }, talker);
     await pipe.write(0, Buffer.from('you\n'));
     expect(await heard(pipe)).toEqual({ output: { 1: 'hello you\n' }, exitCode: 3 });
@@ -81,13 +83,13 @@ whenDocker(describe)('streams to pods', () => {
     expect((await heard(await logs())).output).toEqual({ 1: 'ready\n' });
     await expect(logs({ previous: true })).rejects.toMatchObject({ code: 400, message: 'previous terminated container "main" in pod "web" not found' });
     const failing = rig.intake.get('failing');
-    await eventually(() => expect(rig.container('failing', 'main')?.restartCount).toBeGreaterThan(0), { within: 30_000 });
+    await eventually(() => expect(rig.container('failing', 'main')?.restartCount).toBeGreaterThan(0), within);
     expect((await heard(await logs({ previous: true }, failing))).output[1]).toBe('a run\n');
   });
 
   it('logs that are followed end with the container, or with who follows', async () => {
     const counting = rig.intake.create('counting', { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'for i in 1 2 3; do echo $i; sleep 0.3; done'] }] });
-    await eventually(() => expect(rig.container('counting', 'main')?.state?.running ?? rig.container('counting', 'main')?.state?.terminated).toBeDefined(), { within: 20_000 });
+    await eventually(() => expect(rig.container('counting', 'main')?.state?.running ?? rig.container('counting', 'main')?.state?.terminated).toBeDefined(), within);
     expect(await heard(await logs({ follow: true }, counting))).toEqual({ output: { 1: '1\n2\n3\n' } });
     const pipe = await logs({ follow: true });
     pipe.abort('seen enough');
@@ -106,13 +108,13 @@ whenDocker(describe)('streams to pods', () => {
     const other = { ...pod, metadata: { ...pod.metadata, uid: 'another-uid' } };
     await expect(logs({}, other)).rejects.toMatchObject({ code: 404, message: 'pods "web" not found' });
     const stuck = rig.intake.create('stuck', { containers: [{ name: 'main', image: '127.0.0.1:1/nothing:1' }] });
-    await eventually(async () => expect(logs({}, stuck)).rejects.toMatchObject({ code: 400, message: expect.stringMatching(/container "main" in pod "stuck" is waiting to start: (image can't be pulled|trying and failing to pull image)/) as unknown }), { within: 20_000 });
+    await eventually(async () => expect(logs({}, stuck)).rejects.toMatchObject({ code: 400, message: expect.stringMatching(/container "main" in pod "stuck" is waiting to start: (image can't be pulled|trying and failing to pull image)/) as unknown }), within);
     await expect(open({ kind: 'exec', container: 'main', command: ['true'], stdin: false, stdout: true, stderr: true, tty: false }, stuck)).rejects.toThrow('container not found ("main")');
   });
 
   it('stats tell what the node and its pods use', async () => {
     rig.intake.create('busy', { containers: [{ name: 'main', image: 'busybox:1.35', command: ['sh', '-c', 'while :; do :; done'], resources: { requests: { cpu: '500m' } } }] });
-    await eventually(() => expect(rig.container('busy', 'main')?.state?.running).toBeDefined(), { within: 20_000 });
+    await eventually(() => expect(rig.container('busy', 'main')?.state?.running).toBeDefined(), within);
     // On a busy machine it gets its share of a processor a little later.
     await eventually(async () => {
       const stats = await gateway.request(messages.nodeStats, { node: rig.node }, {});

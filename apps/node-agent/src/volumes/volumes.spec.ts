@@ -7,7 +7,7 @@ import { eventually, whenDocker } from '@roundsman/testkit';
 import { NodeRig } from '../testing/node-rig.ts';
 
 const image = 'busybox:1.35';
-const within = { within: 20_000 };
+const within = { within: 60_000 };
 
 whenDocker(describe)('what a container finds', () => {
   let rig: NodeRig;
