@@ -26,13 +26,15 @@ async function obey(order: Order): Promise<Report> {
     madeLocal = [...new Set([...madeLocal, ...order.madeLocal])];
     served = createHash('sha256').update(JSON.stringify([order.table, order.hostPorts])).digest('hex');
   }
-  return report();
+  const answer = report();
+  // Before that is told: who hears it may start another one, whose places and whose socket these then are.
+  if (order.do === 'end') giveUp();
+  return answer;
 }
 
-function end(): void {
+function giveUp(): void {
   server.close();
   rmSync(path ?? '', { force: true });
-  process.exit(0);
 }
 
 const control = createServer((socket: Socket) => {
@@ -41,7 +43,7 @@ const control = createServer((socket: Socket) => {
     const order = JSON.parse(line) as Order;
     last = last
       .then(() => obey(order))
-      .then((answer) => socket.end(`${JSON.stringify(answer)}\n`, () => order.do === 'end' && end()))
+      .then((answer) => socket.end(`${JSON.stringify(answer)}\n`, () => order.do === 'end' && process.exit(0)))
       .catch((error: unknown) => socket.destroy(error as Error));
   });
 });
@@ -51,4 +53,7 @@ rmSync(path, { force: true });
 control.listen(path);
 // Whoever started it may close its terminal.
 process.on('SIGHUP', () => undefined);
-process.on('SIGTERM', end);
+process.on('SIGTERM', () => {
+  giveUp();
+  process.exit(0);
+});

@@ -14,7 +14,8 @@ import { ask, NoAnswerYet, protocol, type Report } from './control.ts';
 import { commandFor, makeLocal, unmakeLocal } from './local-addresses.ts';
 import type { Untaken } from './table-server.ts';
 
-const startWithinMs = 10_000;
+/** Only what hangs takes so long: a machine that is busy, or just starting, may need half a minute to load a program. */
+const startWithinMs = 60_000;
 const program = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './main.js', import.meta.url));
 
 export interface UserspaceOptions {
@@ -81,7 +82,10 @@ export class UserspaceProxy implements Forwarder {
     child.once('exit', (code, signal) => (ended = `ended with ${signal ?? code}`));
     child.unref();
     for (const deadline = Date.now() + startWithinMs; (await this.#found()) === undefined; await after(20)) {
-      if (ended !== undefined || Date.now() > deadline) throw new Error(`the forwarder of Services does not start: ${ended ?? `no answer within ${startWithinMs / 1_000} s`}; its log: ${logFile}`);
+      if (ended === undefined && Date.now() <= deadline) continue;
+      // Nor later: beside another one that is then started it would hold its ports.
+      child.kill('SIGKILL');
+      throw new Error(`the forwarder of Services does not start: ${ended ?? `no answer within ${startWithinMs / 1_000} s`}; its log: ${logFile}`);
     }
   }
 
