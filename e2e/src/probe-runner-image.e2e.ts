@@ -31,7 +31,7 @@ describe('the image of the probe-runner', () => {
     expect(await make('--if-needed')).toMatchObject({ image, archive, made: false });
     expect(await make()).toMatchObject({ image, archive, made: true });
     expect([content() === first, readdirSync(folder).sort()]).toEqual([true, [basename(archive), 'probe-runner.json']]);
-  }, 120_000);
+  });
 
   it('is not put together again to see that nothing has changed; what has changed is seen', async () => {
     const { image } = await make('--if-needed');
@@ -44,7 +44,7 @@ describe('the image of the probe-runner', () => {
     };
     expect(await remembered({})).toBe('as-remembered');
     for (const change of [{ sources: { ...known.sources, [source]: '1 1' } }, { by: 'another Node' }]) expect(await remembered(change)).toBe(image);
-  }, 120_000);
+  });
 });
 
 whenDocker(describe)('the image of the probe-runner, loaded', () => {
@@ -53,7 +53,7 @@ whenDocker(describe)('the image of the probe-runner, loaded', () => {
   beforeAll(async () => {
     [docker, made] = await Promise.all([startDocker(), make('--if-needed')]);
     await docker.request('POST', '/images/load?quiet=1', readFileSync(made.archive));
-  }, 120_000);
+  });
   afterAll(() => docker?.stop());
 
   const start = async (config: object): Promise<string> => {
@@ -72,14 +72,14 @@ whenDocker(describe)('the image of the probe-runner, loaded', () => {
     expect(echo).toContain('/some/path');
     expect([Config.User, /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${State.Pid}/status`, 'utf8'))?.[1]]).toEqual(['65532:65532', '65532']);
     await docker.request('DELETE', `/containers/${id}?force=1`);
-  }, 60_000);
+  });
 
   it('is a runner that says what it lacks', async () => {
     const id = await start({ HostConfig: { ReadonlyRootfs: true } });
     const { StatusCode } = (await docker.request('POST', `/containers/${id}/wait`)) as { StatusCode: number };
     expect(StatusCode).toBe(1);
     expect(String(await docker.request('GET', `/containers/${id}/logs?stderr=1`).catch((error: unknown) => error))).toContain('ROUNDSMAN_RUNNER_NAME');
-  }, 60_000);
+  });
 
   it('takes the place of builds that no container has, and of nothing else', async () => {
     const container = await start({ Cmd: ['/app/dist/echo-main.js'] });
@@ -92,7 +92,7 @@ whenDocker(describe)('the image of the probe-runner, loaded', () => {
     expect(left).toEqual(expect.arrayContaining([...made.tags, `${repository}:used`, 'elsewhere/probe-runner:old']));
     await runtime.close();
     for (const id of [container, Id]) await docker.request('DELETE', `/containers/${id}?force=1`);
-  }, 60_000);
+  });
 
   it('is taken by containerd, too', async () => {
     const socket = join(dirname(docker.socket), 'exec', 'containerd', 'containerd.sock');
@@ -100,5 +100,5 @@ whenDocker(describe)('the image of the probe-runner, loaded', () => {
     await ctr('images', 'import', made.archive);
     const names = (await ctr('images', 'list', '-q')).stdout.trim().split('\n');
     expect(names.sort()).toEqual(made.tags.map((tag) => `docker.io/${tag}`).sort());
-  }, 60_000);
+  });
 });
