@@ -455,7 +455,7 @@ describe('the reporter', () => {
     await intake.remove(round);
     await send(roundResult('runner-9', [targetResult('node-1')], { taskUid: early.uid, task: early.name, namespace: 'default', round: 1, roundStart: new Date().toISOString() }));
     reporter = await startReporter();
-    expect((await closedRound(lasting, 1, 30_000)).status).toMatchObject({ state: 'canceled', totals: { planned: 30, runners: { expected: 3, ok: 1 } } });
+    expect((await closedRound(lasting, 1, 60_000)).status).toMatchObject({ state: 'canceled', totals: { planned: 30, runners: { expected: 3, ok: 1 } } });
     await eventually(async () => expect(await metric('roundsman_reporter_results_total{outcome="foreign"}')).toBe(2), { within: 30_000 });
     for (const table of ['rounds', 'runner_rounds', 'parts', 'results']) expect([table, (await pool.query(`select from report.${table} where task_uid = $1`, [early.uid])).rowCount]).toEqual([table, 0]);
     // Made later it runs as if nothing had been said.
@@ -534,7 +534,7 @@ describe('the reporter', () => {
     await nats.wipe();
     await eventually(() => bus.health().connected);
     for (const runner of ['runner-1', 'runner-2', 'runner-3']) await eventually(() => send(resultOf(round, runner)).then(() => true), { every: 100 });
-    await eventually(() => intake.get('default', nameOf(task))?.status ?? false);
+    await eventually(() => intake.get('default', nameOf(task))?.status ?? false, { within: 60_000 });
     expect((await reports.latest(task.uid))!.status).toMatchObject({ state: 'succeed', totals: { planned: 90, targets: 9 } });
   });
 });
