@@ -271,7 +271,8 @@ export class SmallCluster {
     await this.nats.stop();
     await this.postgres.stop();
     unmountBelow(this.folder);
-    rmSync(this.folder, { recursive: true, force: true });
+    // What was killed just now may have written a last file.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   #addService(service: (typeof controlPlane)[number], settings: NodeJS.ProcessEnv): void {

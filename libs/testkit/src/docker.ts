@@ -125,7 +125,8 @@ export async function startDocker({ liveRestore = false, namespace, args = [] }:
   const stop = async (): Promise<void> => {
     await server.kill('SIGKILL');
     await execute('/bin/sh', ['-c', cleanUp]);
-    rmSync(directory, { recursive: true, force: true });
+    // What was killed just now may have written a last file.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   };
 
   try {
