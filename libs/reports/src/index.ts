@@ -5,6 +5,7 @@ export { Ingest, isDataError, type IngestOptions, type IngestResult, type PartOu
 export { registerRound, cancelRow, discardRound, committedRounds, openRounds, pendingRunners, type OpenRound } from './rounds.ts';
 export type { RunnerEnd, RunnerEnds } from './ends.ts';
 export { closeRound, type CloseRequest, type ClosedRound, type SilentOutcome, type SilentRunner } from './close.ts';
+export { reportUid } from './render.ts';
 export { openReports, BadPageToken, type Page, type ReportChange, type ReportList, type Reports, type RoundFilter } from './read.ts';
 export type { KdoctorReport, KdoctorTask } from './kdoctor.ts';
 export { untoldRounds, markTold, type UntoldRound } from './untold.ts';

@@ -54,7 +54,7 @@ export function reportObject(kind: 'Report' | 'RoundReport', row: RoundRow, runn
     metadata: {
       name: kind === 'Report' ? `${row.kind.toLowerCase()}-${row.task}` : row.name,
       namespace: row.namespace,
-      uid: uidOf(kind === 'Report' ? row.taskUid : `${row.taskUid}/${row.round}`),
+      uid: reportUid(row.taskUid, kind === 'Report' ? undefined : row.round),
       resourceVersion: String(row.version),
       generation: 1,
       creationTimestamp: wholeSeconds(row.closedAt),
@@ -249,9 +249,9 @@ function ms(us: number): number {
   return Math.round(us * 10) / 10_000;
 }
 
-/** A UUID that is always the same for the same report and no other object's. */
-function uidOf(text: string): string {
-  const hex = createHash('sha256').update(`roundsman report ${text}`).digest('hex');
+/** A UUID that is always the same for the same report and no other object's: that of one round, or the last one of a task. */
+export function reportUid(taskUid: string, round?: number): string {
+  const hex = createHash('sha256').update(`roundsman report ${round === undefined ? taskUid : `${taskUid}/${round}`}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 

@@ -1,7 +1,7 @@
 import { taskLabels, taskResources, type KubeObject, type TaskKind } from '@roundsman/api';
 import { messages, type Bus, type Subscription } from '@roundsman/bus';
 import type { ChangeFeed, Following } from '@roundsman/reconcile';
-import type { ReportChange, Reports } from '@roundsman/reports';
+import { reportUid, type ReportChange, type Reports } from '@roundsman/reports';
 import type { EventSink, EventSource, ObjectEvent } from './reader.ts';
 import { taskKindOf, type Tasks } from './tasks.ts';
 
@@ -60,14 +60,17 @@ export class ReportFeed {
     return this.#follow(since, sink, async (change) => {
       if (change.type === 'closed') return inNamespace(namespace, { type: 'ADDED', version: change.version, object: change.report as unknown as KubeObject });
       const { kind, task, taskUid, round, name, version } = change;
-      return inNamespace(namespace, { type: 'DELETED', version, object: gone('RoundReport', { name, namespace: change.namespace, uid: `${taskUid}/${round}`, version, kind, task, taskUid, round }) });
+      return inNamespace(namespace, { type: 'DELETED', version, object: gone('RoundReport', { name, namespace: change.namespace, version, kind, task, taskUid, round }) });
     });
   }
 
   /** The last round of each task: modified by every close, deleted with its task. */
   followLatest(namespace: string | undefined, since: number, sink: EventSink): EventSource {
-    const source = this.#follow(since, sink, (change) => this.#latestEvent(namespace, change));
-    const deletions = this.#followDeletions(namespace, sink, () => source.position);
+    const deleted = new Set<string>();
+    // What was read before its task was deleted comes too late: nobody would take it back.
+    const event = (one: ObjectEvent): void => void (deleted.has(one.object.metadata.uid) || sink.event(one));
+    const source = this.#follow(since, { ...sink, event }, (change) => this.#latestEvent(namespace, change));
+    const deletions = this.#followDeletions(namespace, { ...sink, event: (one) => (deleted.add(one.object.metadata.uid), sink.event(one)) }, () => source.position);
     return {
       get position() {
         return source.position;
@@ -87,7 +90,7 @@ export class ReportFeed {
     const { items } = await this.#reports.listLatest([taskUid]);
     const [latest] = items;
     const { version } = change;
-    if (latest === undefined) return inNamespace(namespace, { type: 'DELETED', version, object: gone('Report', { name: `${kind.toLowerCase()}-${task}`, namespace: held, uid: taskUid, version, kind, task, taskUid, round: 0 }) });
+    if (latest === undefined) return inNamespace(namespace, { type: 'DELETED', version, object: gone('Report', { name: `${kind.toLowerCase()}-${task}`, namespace: held, version, kind, task, taskUid, round: 0 }) });
     if (change.type === 'removed') return undefined;
     return inNamespace(namespace, { type: latest.status.round === 1 ? 'ADDED' : 'MODIFIED', version, object: latest as unknown as KubeObject });
   }
@@ -107,7 +110,7 @@ export class ReportFeed {
               const kind = taskKindOf(resource);
               if (type !== 'DELETED' || kind === undefined || (namespace !== undefined && namespace !== held)) return;
               const version = position();
-              sink.event({ type: 'DELETED', version, object: gone('Report', { name: `${kind.toLowerCase()}-${name}`, namespace: held, uid, version, kind, task: name, taskUid: uid, round: 0 }) });
+              sink.event({ type: 'DELETED', version, object: gone('Report', { name: `${kind.toLowerCase()}-${name}`, namespace: held, version, kind, task: name, taskUid: uid, round: 0 }) });
             },
             relist: sink.expired,
           }),
@@ -172,8 +175,9 @@ export class ReportFeed {
 const inNamespace = (namespace: string | undefined, event: ObjectEvent): ObjectEvent | undefined => (namespace === undefined || event.object.metadata.namespace === namespace ? event : undefined);
 
 /** What is left of a report that is gone: enough to know which one it was. */
-function gone(kind: 'Report' | 'RoundReport', of: { name: string; namespace: string; uid: string; version: number; kind: TaskKind; task: string; taskUid: string; round: number }): KubeObject {
-  const { name, namespace, uid, version } = of;
+function gone(kind: 'Report' | 'RoundReport', of: { name: string; namespace: string; version: number; kind: TaskKind; task: string; taskUid: string; round: number }): KubeObject {
+  const { name, namespace, version } = of;
+  const uid = reportUid(of.taskUid, kind === 'Report' ? undefined : of.round);
   const labels = { [taskLabels.kind]: of.kind, [taskLabels.name]: of.task, [taskLabels.uid]: of.taskUid, [taskLabels.round]: String(of.round) };
   const metadata = { name, namespace, uid, resourceVersion: String(version), generation: 1, creationTimestamp: new Date(0).toISOString().replace('.000', ''), labels };
   return { apiVersion: 'roundsman.io/v1', kind, metadata, spec: {} };
