@@ -170,11 +170,11 @@ whenPackets(describe)('packets to Services', () => {
       const before: string[] = [];
       for (let flow = 0; flow < flows; flow++) before.push(await pod.open(`flow ${flow}`, 'udp', '10.96.0.11', 80), await lab.outside.open(`flow ${flow}`, 'udp', '192.0.2.1', 30_084));
       expect(Object.keys(tally(before)).sort()).toEqual(['p2', 'p3']);
-      // Not only with the next look at all rules (30 s). What one run of a program costs on this machine at this moment is no matter of the proxy.
-      const [beganMs, , ranMs] = [performance.now(), lab.run('nft list ruleset'), performance.now()];
+      // As it is told, not with the next look at all rules (30 s). How soon is a matter of the machine.
+      const beganMs = performance.now();
       endpoints('moving', [3]);
       await settled();
-      expect(performance.now() - ranMs).toBeLessThan(5_000 + 10 * (ranMs - beganMs));
+      expect(performance.now() - beganMs).toBeLessThan(10_000);
       // So many that chance alone does not lead all of them there.
       await eventually(async () => expect(Object.keys(tally(await pod.ask('tcp', '10.96.0.11', 80, 30)))).toEqual(['p3']));
       const after = await Promise.all(
