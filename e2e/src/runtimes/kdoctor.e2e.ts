@@ -35,7 +35,7 @@ whenDocker(describe)('the scenarios of kdoctor, by its own manifests', () => {
       { apiVersion: 'v1', kind: 'Secret', metadata: { name: secretName }, stringData: { 'ca.crt': await echo.authority(echo.pods[0]!), 'tls.crt': client?.cert, 'tls.key': readFileSync(join(folder, 'tls.key'), 'utf8') } },
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: bodyName }, data: { test1: 'test1', test2: 'test2' } },
     );
-  });
+  }, 240_000);
   afterAll(() => rig?.stop());
 
   const kdoctorTask = async ({ id, kind }: Scenario): Promise<TaskStatus> => ((await rig.ask<KubeObject & { status?: TaskStatus }>(`kdoctor.io/v1beta1/${plurals[kind]}/${id}`))?.status ?? {});

@@ -96,7 +96,8 @@ export function podTemplateOf(facts: RuntimeFacts): { metadata: object; spec: Re
             tcp('dot', ports.dot, hostNetwork),
             udp('udp', ports.udp, hostNetwork),
           ],
-          readinessProbe: { httpGet: { path: runnerImage.probePath, port: 'http', scheme: 'HTTP' }, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 3 },
+          // One that is slow for a moment stays behind its Services: without it others would find these broken.
+          readinessProbe: { httpGet: { path: runnerImage.probePath, port: 'http', scheme: 'HTTP' }, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 3 },
           resources: canonicalResources(agentSpec?.resources),
           securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
           terminationMessagePolicy: 'FallbackToLogsOnError',
