@@ -189,9 +189,9 @@ describe('DNS over TCP', () => {
       else if (count === replies) setTimeout(() => socket.end(frame(answer(query))), 5);
     });
     const port = await listen(createTcp(tcp.onConnection));
-    const result = await probe(port, 'tcp', { budget: { qps: 400, durationMs: 1000 } });
+    const result = await probe(port, 'tcp', { budget: { qps: 400, durationMs: 500, timeoutMs: 60_000 } });
     expect(result.errors).toEqual({});
-    expect(result).toMatchObject({ sent: 400, succeeded: 400, ok: true });
+    expect(result).toMatchObject({ sent: 200, succeeded: 200, ok: true });
   });
 
   it('counts what stays unanswered after one more try, refused, silence and nonsense', async () => {
