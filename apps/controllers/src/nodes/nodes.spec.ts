@@ -134,7 +134,7 @@ describe('a node that falls silent', () => {
       expect(await cluster.events((await node('n1'))!)).toContainEqual('NodeNotReady: Node n1 status is now: NodeNotReady');
     });
     expect((await cluster.get<Pod>('pods', 'patient'))?.metadata.deletionTimestamp).toBeUndefined();
-    expect(await podReady('elsewhere')).toBe('True');
+    await cluster.until(async () => expect(await podReady('elsewhere')).toBe('True'));
     cluster.nodes.rejoin('n1');
     await allReady('n1');
     await cluster.until(async () => {

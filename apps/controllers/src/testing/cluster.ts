@@ -172,7 +172,9 @@ export class TestCluster {
     try {
       return await eventually(look, { within });
     } catch (error) {
+      const { problems } = this.nodes;
       (error as Error).message += this.warnings.length === 0 ? '' : `\nThe controllers' last complaints:\n${this.warnings.slice(-5).join('')}`;
+      (error as Error).message += problems.length === 0 ? '' : `\nThe nodes' last complaints:\n${problems.slice(-5).join('\n')}`;
       throw error;
     }
   }

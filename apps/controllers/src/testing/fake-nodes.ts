@@ -16,8 +16,10 @@ export class FakeNodes {
   readonly #bus: Bus;
   readonly #feed: ChangeFeed;
   readonly pods: Informer<Pod>;
+  /** What intake refused, or did not answer. */
+  readonly problems: string[] = [];
   /** Each pod by one look at a time, again when intake did not answer: as agents do. */
-  readonly #looks = new WorkQueue({ reconcile: (key) => this.#look(byKey(this.pods, key)), concurrency: 64, backOff: { baseMs: 50, maxMs: 1_000 } });
+  readonly #looks = new WorkQueue({ reconcile: (key) => this.#look(byKey(this.pods, key)), concurrency: 64, backOff: { baseMs: 50, maxMs: 1_000 }, onError: (key, error) => void this.problems.push(`${key}: ${String(error)}`) });
   readonly #alive = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #next = 0;
