@@ -77,18 +77,24 @@ export class ProductProcesses {
     }
   }
 
-  /** The gateway answers ready, and every runner is ready in it. */
+  /** The gateway answers ready, and every runner is ready in it: the processes that run now, not those that were killed a moment ago. */
   async ready(): Promise<void> {
     await eventually(
       async () => {
         const list = await this.request('GET', '/apis/roundsman.io/v1/runners');
-        const items = (list.json['items'] ?? []) as { metadata: { name: string }; status?: { ready: boolean } }[];
-        const ready = items.filter(({ status }) => status?.ready === true).map(({ metadata }) => metadata.name);
+        const items = (list.json['items'] ?? []) as { metadata: { name: string }; status?: { ready: boolean; ports: { http: number } } }[];
+        const ready = items.filter(({ metadata: { name }, status }) => status?.ready === true && status.ports.http === this.#echoPort(name)).map(({ metadata }) => metadata.name);
         const missing = this.runners.filter((runner) => !ready.includes(runner));
         if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} (gateway answers ${list.status})`);
       },
       { within: 180_000 },
     );
+  }
+
+  /** HTTP port of a runner's echo target, as its present process said when it was up: a free one, so another than that of the process before it. */
+  #echoPort(runner: string): number | undefined {
+    const line = this.#processes.get(runner)?.logOfThisRun().find((text) => text.includes('"runner is up"'));
+    return line === undefined ? undefined : (JSON.parse(line) as { ports: { http: number } }).ports.http;
   }
 
   /** One request with the token; rejects when the gateway cannot be reached. */

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +10,8 @@ const main = join(root, 'apps', 'roundsman', 'dist', 'main.js');
 export class ServiceProcess {
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
+  /** Where the log of the present process begins, bytes. */
+  #logFrom = 0;
 
   constructor(
     readonly name: string,
@@ -22,6 +24,7 @@ export class ServiceProcess {
 
   start(): void {
     const log = openSync(this.logFile, 'a');
+    this.#logFrom = fstatSync(log).size;
     const command = [process.execPath, main, 'serve', this.service];
     const [program = '', ...args] = this.namespace === undefined ? command : ['nsenter', `--net=${this.namespace}`, '--', ...command];
     const child = spawn(program, args, { env: this.env, stdio: ['ignore', log, log] });
@@ -41,6 +44,11 @@ export class ServiceProcess {
 
   log(): string {
     return readFileSync(this.logFile, 'utf8');
+  }
+
+  /** What the present process has logged, not those before it; a line that is being written is left out. */
+  logOfThisRun(): string[] {
+    return readFileSync(this.logFile).subarray(this.#logFrom).toString().split('\n').slice(0, -1);
   }
 
   /** Its name and the last lines of its log. */
