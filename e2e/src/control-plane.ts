@@ -47,6 +47,11 @@ export class FakeRunner {
   async start(): Promise<void> {
     this.#beat();
     this.#timer = setInterval(() => this.#beat(), 200);
+    await this.listen();
+  }
+
+  /** Takes work, and hears what it is to stop. */
+  async listen(): Promise<void> {
     this.#subscriptions = [
       await this.bus.subscribe(messages.nodeCancel, { node: this.node }, ({ payload: { taskUid, round } }) => {
         this.stopped.push(`${taskUid}/${round}`);
@@ -65,10 +70,15 @@ export class FakeRunner {
     ];
   }
 
+  /** Takes no work until it listens again; its heart beats on. */
+  async deafen(): Promise<void> {
+    await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.stop()));
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     for (const { stop } of this.#running.values()) stop.abort();
-    await Promise.all(this.#subscriptions.map((subscription) => subscription.stop()));
+    await this.deafen();
   }
 
   #beat(): void {
