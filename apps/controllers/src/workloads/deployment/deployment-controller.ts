@@ -67,7 +67,7 @@ export function deployments(deps: Deps): LoopDefinition {
     const name = `${metadata.name}-${hash}`;
     const labels = { ...spec.template.metadata.labels, [hashLabel]: hash };
     const limits = limitsOf(deployment);
-    const empty: SetSize = { name, replicas: 0, actual: 0, available: 0, createdMs: Date.now(), maxReplicas: 0 };
+    const empty: SetSize = { name, replicas: 0, actual: 0, available: 0, observed: true, createdMs: Date.now(), maxReplicas: 0 };
     const replicas = spec.strategy.type === 'Recreate' ? spec.replicas : newSetSize(limits, empty, look.old.map(sizeOf));
     const draft = {
       apiVersion: 'apps/v1',

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { Limits } from './limits.ts';
 import { newSetSize, proportionalSizes, shrinkOld, type Resize, type SetSize } from './sizes.ts';
 
-const set = (name: string, replicas: number, more: Partial<SetSize> = {}): SetSize => ({ name, replicas, actual: replicas, available: replicas, createdMs: 0, maxReplicas: 0, ...more });
+const set = (name: string, replicas: number, more: Partial<SetSize> = {}): SetSize => ({ name, replicas, actual: replicas, available: replicas, observed: true, createdMs: 0, maxReplicas: 0, ...more });
 
 describe('the next step of a rolling update', () => {
   it('grows the new set into the surge, and shrinks old ones by what is available beyond the least', () => {
@@ -25,6 +25,14 @@ describe('the next step of a rolling update', () => {
       { name: 'b', replicas: 1 },
       { name: 'a', replicas: 1 },
     ]);
+  });
+
+  it('grows nothing while it is not known what a set has made that was sized again', () => {
+    const limits: Limits = { replicas: 1, maxSurge: 1, maxUnavailable: 0 };
+    // It made its pod, was told to end it, and has told of neither.
+    const between = set('between', 0);
+    expect(newSetSize(limits, set('new', 0), [set('old', 1), { ...between, observed: false }])).toBe(0);
+    expect(newSetSize(limits, set('new', 0), [set('old', 1), between])).toBe(1);
   });
 
   it('makes the new set smaller when fewer are wanted', () => {
@@ -53,16 +61,20 @@ describe('scaling while a roll-out is under way', () => {
   });
 });
 
-/** Pods of a set, true when available; what its status last told lags behind. */
+/** Pods of a set, true when available; what its status last told, and of which size, lags behind. */
 interface World {
-  sets: { name: string; spec: number; pods: boolean[]; told: { actual: number; available: number } }[];
+  sets: { name: string; spec: number; generation: number; pods: boolean[]; told: { generation: number; actual: number; available: number } }[];
 }
-const seen = ({ sets }: World): SetSize[] => sets.map(({ name, spec, told }, index) => ({ name, replicas: spec, actual: told.actual, available: told.available, createdMs: index, maxReplicas: 0 }));
+const seen = ({ sets }: World): SetSize[] => sets.map(({ name, spec, generation, told }, index) => ({ name, replicas: spec, actual: told.actual, available: told.available, observed: told.generation === generation, createdMs: index, maxReplicas: 0 }));
 const count = ({ sets }: World, of: (pod: boolean) => boolean = () => true): number => sets.reduce((sum, { pods }) => sum + pods.filter(of).length, 0);
 const available = (world: World): number => count(world, (pod) => pod);
 
 const resizeAll = (world: World, sizes: readonly Resize[]): void => {
-  for (const { name, replicas } of sizes) world.sets.find((one) => one.name === name)!.spec = replicas;
+  for (const { name, replicas } of sizes) {
+    const one = world.sets.find((found) => found.name === name)!;
+    if (one.spec !== replicas) one.generation += 1;
+    one.spec = replicas;
+  }
 };
 function roll(world: World, limits: Limits): void {
   const all = seen(world);
@@ -79,7 +91,7 @@ function manage(one: World['sets'][number]): void {
 }
 /** One more of them. */
 const becomeAvailable = (pods: readonly boolean[]): boolean[] => pods.map((pod, index) => pod || index === pods.indexOf(false));
-const tell = (one: World['sets'][number]): void => void (one.told = { actual: one.pods.length, available: one.pods.filter(Boolean).length });
+const tell = (one: World['sets'][number]): void => void (one.told = { generation: one.generation, actual: one.pods.length, available: one.pods.filter(Boolean).length });
 
 describe('a rolling update', () => {
   const limitsArbitrary = fc
@@ -91,8 +103,8 @@ describe('a rolling update', () => {
     fc.assert(
       fc.property(limitsArbitrary, fc.array(step, { maxLength: 150 }), (limits, steps) => {
         const { replicas, maxSurge, maxUnavailable } = limits;
-        const first = { name: 's0', spec: replicas, pods: Array.from({ length: replicas }, () => true), told: { actual: replicas, available: replicas } };
-        const newSet = (index: number): World['sets'][number] => ({ name: `s${index}`, spec: 0, pods: [], told: { actual: 0, available: 0 } });
+        const first = { name: 's0', spec: replicas, generation: 1, pods: Array.from({ length: replicas }, () => true), told: { generation: 1, actual: replicas, available: replicas } };
+        const newSet = (index: number): World['sets'][number] => ({ name: `s${index}`, spec: 0, generation: 1, pods: [], told: { generation: 1, actual: 0, available: 0 } });
         const world: World = { sets: [first, newSet(1)] };
         const check = (): void => {
           expect(count(world)).toBeLessThanOrEqual(replicas + maxSurge);

@@ -10,6 +10,8 @@ export interface SetSize {
   readonly actual: number;
   /** Available, as last told. */
   readonly available: number;
+  /** What was last told is of the size that is wanted now. */
+  readonly observed: boolean;
   readonly createdMs: number;
   /** Most pods its deployment could have when it was last sized; 0 when unknown. */
   readonly maxReplicas: number;
@@ -29,6 +31,7 @@ export function sizeOf({ metadata, spec, status }: ReplicaSet): SetSize {
     replicas: spec.replicas,
     actual: status?.replicas ?? 0,
     available: status?.availableReplicas ?? 0,
+    observed: (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0),
     createdMs: Date.parse(metadata.creationTimestamp),
     maxReplicas: wholeNumber(metadata.annotations?.[maxAnnotation]) ?? 0,
   };
@@ -43,9 +46,13 @@ const countsOn = ({ replicas, available }: SetSize): number => Math.min(replicas
 /** Those that were told to end are still there until they do. */
 const occupies = ({ replicas, actual }: SetSize): number => Math.max(replicas, actual);
 
-/** How large the new set may be now: all that the surge leaves room for. It is never made smaller than it is, unless fewer are wanted. */
+/**
+ * How large the new set may be now: all that the surge leaves room for. It is never made smaller than it is, unless fewer are wanted. While a set was not
+ * looked at since it was sized, what it made for an earlier size may be untold: nobody knows what room there is.
+ */
 export function newSetSize({ replicas, maxSurge }: Limits, newSet: SetSize, old: readonly SetSize[]): number {
   if (newSet.replicas >= replicas) return replicas;
+  if (![...old, newSet].every(({ observed }) => observed)) return newSet.replicas;
   const room = replicas + maxSurge - sum([...old, newSet], occupies);
   return newSet.replicas + Math.max(0, Math.min(room, replicas - newSet.replicas));
 }
