@@ -1,5 +1,5 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createConnection, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -345,6 +345,44 @@ describe('connectBus', () => {
       expect(lost.message).toMatch(/authorization/i);
     } finally {
       await closed.stop();
+    }
+  });
+
+  it('comes again after a server that was too busy to look at log-ins in time, however often', async () => {
+    const upstream = Number(new URL(nats.url).port);
+    const sockets = new Set<Socket>();
+    let busy = true;
+    let late = 0;
+    const door = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined));
+      if (busy) {
+        late += 1;
+        socket.end(`INFO {"server_id":"x","version":"2.12.0","headers":true,"max_payload":1048576,"proto":1}\r\n-ERR 'Authentication Timeout'\r\n`);
+        return;
+      }
+      const server = createConnection(upstream, '127.0.0.1');
+      sockets.add(server.on('error', () => undefined));
+      socket.pipe(server).pipe(socket);
+    });
+    await new Promise<void>((resolve) => void door.listen(0, '127.0.0.1', resolve));
+    const fatal: Error[] = [];
+    const opened = connectBus({ servers: `nats://127.0.0.1:${(door.address() as AddressInfo).port}`, identity: 'gateway', onFatal: (error) => void fatal.push(error) });
+    await eventually(() => expect(late).toBeGreaterThanOrEqual(3));
+    busy = false;
+    const guest = await opened;
+    try {
+      await kept(bus.serve({ name: 'intake', version: '1.0.0', description: 'x' }, [endpoint(messages.get, async () => node('there'))]));
+      expect(await guest.request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node('there'));
+      [busy, late] = [true, 0];
+      for (const socket of sockets) socket.destroy();
+      await eventually(() => expect(late).toBeGreaterThanOrEqual(3));
+      busy = false;
+      await eventually(async () => expect(await guest.request(messages.get, {}, { resource: 'nodes', name: 'n' })).toEqual(node('there')));
+      expect(fatal).toEqual([]);
+    } finally {
+      await guest.close();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => void door.close(resolve));
     }
   });
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { connect, nkeyAuthenticator, PermissionViolationError } from '@nats-io/transport-node';
+import { AuthorizationError, connect, nkeyAuthenticator, PermissionViolationError } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
@@ -32,11 +32,16 @@ const oldest = [2, 12] as const;
 const unconfirmedLimit = 64 << 20;
 const confirmEvery = 1 << 20;
 const violationsKept = 20;
+/** Refusals in a row after which a server is believed not to accept an nkey: one that reloads its configuration may refuse once. */
+const believedRefusals = 2;
 
 /** Every inbox of an identity starts here, so that nobody else may read its replies. */
 export const inboxPrefixOf = (identity: string): string => `_INBOX_${encodeToken(identity)}`;
 
-/** Resolves when the server is there and lets the identity in, however long it takes; rejects when it refuses it. */
+/** Whether the server does not know whoever asked. That it could not look in time says nothing: it is busy. */
+const isRefusal = (error: unknown): error is Error => error instanceof AuthorizationError && !/timeout/i.test(error.message);
+
+/** One try to connect; a connection that was made comes again for as long as it lives. */
 const connected = ({ servers, identity, ca, seed, login }: ConnectOptions): Promise<NatsConnection> =>
   connect({
     servers,
@@ -48,20 +53,25 @@ const connected = ({ servers, identity, ca, seed, login }: ConnectOptions): Prom
     pingInterval: 20_000,
     maxPingOut: 2,
     noAsyncTraces: true,
+    // The client would give up at the second refusal of its life, and takes a log-in that the server was too busy for as one: who is refused for good is told here.
+    ignoreAuthErrorAbort: true,
     // Handshake first: nobody between can talk us out of TLS. Without an authority plain, also where the server offers TLS.
     tls: ca === undefined ? null : { ca, handshakeFirst: true },
     ...(seed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) }),
     // The server waits for whoever answers log-ins longer than this: when it asked while nobody was there, it is asked anew soon.
-    ...(login === undefined ? { waitOnFirstConnect: true } : { user: login.user, pass: login.password, ignoreAuthErrorAbort: true, timeout: 5_000 }),
+    ...(login === undefined ? {} : { user: login.user, pass: login.password, timeout: 5_000 }),
   });
 
-/** Resolves when the server lets in whoever has no nkey; what it does not is told once, and tried again. */
+/** Resolves when the server is there and lets the identity in, however long it takes: why it does not is told once, and tried again. Rejects when it refuses an nkey. */
 async function letIn(options: ConnectOptions, log: BusLog): Promise<NatsConnection> {
   let told: string | undefined;
+  let refusals = 0;
   for (;;) {
     try {
       return await connected(options);
     } catch (error) {
+      refusals = isRefusal(error) ? refusals + 1 : 0;
+      if (options.login === undefined && refusals >= believedRefusals) throw error;
       const why = messageOf(error);
       if (why !== told) log.warn({ identity: options.identity, servers: options.servers, error: why }, 'not connected to NATS yet');
       told = why;
@@ -82,10 +92,15 @@ export class Connection {
   #closing = false;
   #unconfirmed = 0;
   #confirming = false;
+  /** In a row, since it was last connected. */
+  #refusals = 0;
+  #refusal: Error | undefined;
   readonly #waiting = new Set<() => void>();
   readonly #inFlight = new Set<{ subject: string; fail: (error: Error) => void }>();
   readonly #onReconnect = new Set<() => void>();
   readonly #onClose = new Set<() => Promise<void>>();
+  /** Refusals are for good. */
+  readonly #isRefusable: boolean;
 
   readonly js: JetStreamClient;
 
@@ -94,14 +109,15 @@ export class Connection {
     readonly jsm: JetStreamManager,
     readonly identity: string,
     readonly log: BusLog,
-    onFatal: ((error: Error) => void) | undefined,
+    { login, onFatal }: Pick<ConnectOptions, 'login' | 'onFatal'>,
   ) {
+    this.#isRefusable = login === undefined;
     this.js = jetstream(nats, { timeout: 5_000 });
     void this.#watch();
     void nats.closed().then((error) => {
       this.#lost('the connection is closed');
       if (this.#closing) return;
-      const cause = error instanceof Error ? error : new Error('the NATS connection was closed');
+      const cause = this.#refusal ?? (error instanceof Error ? error : new Error('the NATS connection was closed'));
       log.error({ identity, error: cause.message }, 'NATS connection lost for good');
       onFatal?.(cause);
     });
@@ -110,7 +126,7 @@ export class Connection {
   /** Waits for the server as long as it takes; throws when it refuses the nkey of the identity or is too old. */
   static async open(options: ConnectOptions): Promise<Connection> {
     const { identity, log = silent } = options;
-    const nats = await (options.login === undefined ? connected(options) : letIn(options, log)).catch((error: unknown) => {
+    const nats = await letIn(options, log).catch((error: unknown) => {
       throw new Error(`NATS at ${String(options.servers)} refused ${identity}: ${messageOf(error)}`, { cause: error });
     });
     const version = nats.info?.version ?? '0';
@@ -120,7 +136,7 @@ export class Connection {
       throw new Error(`NATS at ${nats.getServer()} is version ${version}; Roundsman needs ${oldest.join('.')} or later`);
     }
     const jsm = await jetstreamManager(nats, { checkAPI: false, timeout: 5_000 });
-    return new Connection(nats, jsm, identity, log, options.onFatal);
+    return new Connection(nats, jsm, identity, log, options);
   }
 
   get connected(): boolean {
@@ -239,6 +255,7 @@ export class Connection {
           break;
         case 'reconnect':
           this.#connected = true;
+          this.#refusals = 0;
           log.info({ identity, server: status.server, dropped: this.dropped }, 'NATS reconnected');
           this.#wake();
           for (const run of this.#onReconnect) run();
@@ -256,6 +273,10 @@ export class Connection {
 
   #refused(error: Error): void {
     this.log.error({ identity: this.identity, error: error.message }, 'NATS refused');
+    if (this.#isRefusable && isRefusal(error) && (this.#refusals += 1) >= believedRefusals) {
+      this.#refusal = error;
+      void this.nats.close();
+    }
     if (!(error instanceof PermissionViolationError)) return;
     const violation = `${error.operation === 'publish' ? 'publish to' : 'subscribe to'} ${error.subject}`;
     if (!this.violations.includes(violation) && this.violations.length < violationsKept) this.violations.push(violation);
