@@ -151,8 +151,8 @@ export async function startDocker({ liveRestore = false, namespace, args = [] }:
       await server.kill('SIGKILL');
       await up();
     },
-    pause: () => server.signal('SIGSTOP'),
-    resume: () => server.signal('SIGCONT'),
+    pause: () => server.pause(),
+    resume: () => server.resume(),
     log: () => server.log(),
     stop,
   };

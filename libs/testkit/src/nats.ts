@@ -122,8 +122,8 @@ export async function startNats(options: NatsOptions = {}): Promise<TestNats> {
       await kill();
       await up();
     },
-    pause: () => server?.signal('SIGSTOP'),
-    resume: () => server?.signal('SIGCONT'),
+    pause: () => server?.pause(),
+    resume: () => server?.resume(),
     wipe: async () => {
       await kill();
       rmSync(storeDir, { recursive: true, force: true });

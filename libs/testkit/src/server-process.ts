@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, openSync, closeSync, readFileSync } from 'node:fs';
+import { mkdtempSync, openSync, closeSync, readFileSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -85,9 +85,29 @@ export class ServerProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** To the server itself, which lives on. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    process.kill(this.#pid, signal);
+  /** Stands still when this returns, and lives on. */
+  pause(): void {
+    process.kill(this.#pid, 'SIGSTOP');
+    // One thread takes the signal, when its turn comes, and stops the others: until then they go on.
+    while (!this.#stopped()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  }
+
+  resume(): void {
+    process.kill(this.#pid, 'SIGCONT');
+  }
+
+  #stopped(): boolean {
+    const threads = `/proc/${this.#pid}/task`;
+    // The state comes after the name, which may hold anything: proc_pid_stat(5).
+    const stateOf = (thread: string): string | undefined => /^.*\) (.)/s.exec(readFileSync(join(threads, thread, 'stat'), 'utf8'))?.[1];
+    try {
+      return readdirSync(threads).every((thread) => stateOf(thread) === 'T');
+    } catch (error) {
+      // A thread has ended meanwhile, or the server, of which the next signal tells.
+      process.kill(this.#pid, 0);
+      if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      return false;
+    }
   }
 
   /** Sends the signal to the server itself and waits until it is gone. */
