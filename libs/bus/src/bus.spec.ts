@@ -395,6 +395,10 @@ describe('connectBus', () => {
     }
   });
 
+  it('does not wait for what is no address', async () => {
+    await expect(connectBus({ servers: 'nats://127.0.0.1:99999', identity: 'gateway' })).rejects.toThrow('Invalid URL');
+  });
+
   it('names its connection and its inbox', async () => {
     const reply = person.subscribe(subjectOf(messages.get, {}), { callback: (_, msg) => void msg.respond(JSON.stringify({ ...node('x'), metadata: { name: msg.reply ?? '' } })) });
     await person.flush();

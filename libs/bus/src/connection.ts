@@ -41,6 +41,9 @@ export const inboxPrefixOf = (identity: string): string => `_INBOX_${encodeToken
 /** Whether the server does not know whoever asked. That it could not look in time says nothing: it is busy. */
 const isRefusal = (error: unknown): error is Error => error instanceof AuthorizationError && !/timeout/i.test(error.message);
 
+/** What is no address does not become one. */
+const isNoAddress = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ERR_INVALID_URL';
+
 /** One try to connect; a connection that was made comes again for as long as it lives. */
 const connected = ({ servers, identity, ca, seed, login }: ConnectOptions): Promise<NatsConnection> =>
   connect({
@@ -62,7 +65,7 @@ const connected = ({ servers, identity, ca, seed, login }: ConnectOptions): Prom
     ...(login === undefined ? {} : { user: login.user, pass: login.password, timeout: 5_000 }),
   });
 
-/** Resolves when the server is there and lets the identity in, however long it takes: why it does not is told once, and tried again. Rejects when it refuses an nkey. */
+/** Resolves when the server is there and lets the identity in, however long it takes: why it does not is told once, and tried again. Rejects when it refuses an nkey, or there is no such address. */
 async function letIn(options: ConnectOptions, log: BusLog): Promise<NatsConnection> {
   let told: string | undefined;
   let refusals = 0;
@@ -71,7 +74,7 @@ async function letIn(options: ConnectOptions, log: BusLog): Promise<NatsConnecti
       return await connected(options);
     } catch (error) {
       refusals = isRefusal(error) ? refusals + 1 : 0;
-      if (options.login === undefined && refusals >= believedRefusals) throw error;
+      if (isNoAddress(error) || (options.login === undefined && refusals >= believedRefusals)) throw error;
       const why = messageOf(error);
       if (why !== told) log.warn({ identity: options.identity, servers: options.servers, error: why }, 'not connected to NATS yet');
       told = why;

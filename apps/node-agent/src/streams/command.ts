@@ -17,7 +17,7 @@ const sizeSchema = z.string().transform((text, context): unknown => {
 /** The container runtime went away: that the output ended does not mean that the program did well. */
 const unknownEnd = 'the exit code of the command is not known: the container runtime does not tell';
 
-/** Carries a program's streams over a pipe until the program has ended, and tells how. The session is let go of when the other side goes. */
+/** Carries a program's streams over a pipe until the program has ended, and tells how, for exec. The session is let go of when the other side goes. */
 export async function carryCommand(pipe: Pipe, session: ExecSession, { kind, ...wanted }: { readonly kind: 'exec' | 'attach'; readonly stdout: boolean; readonly stderr: boolean }): Promise<void> {
   void takeUp(pipe, (channel, bytes) => {
     if (channel === channels.stdin && session.stdin !== undefined) return bytes === 'end' ? void session.stdin.end() : put(session.stdin, bytes);
@@ -29,8 +29,10 @@ export async function carryCommand(pipe: Pipe, session: ExecSession, { kind, ...
     return copyDown(asked ? stream : discarded(stream), pipe, channel);
   };
   await Promise.all([output(session.stdout, channels.stdout, wanted.stdout), output(session.stderr, channels.stderr, wanted.stderr)]);
+  // Who attached has seen all there is: the container may well go on (its detach keys), and how it ends is for its status to say.
+  if (kind === 'attach') return pipe.close({});
   const exitCode = await session.exitCode;
-  await pipe.close(exitCode !== undefined ? { exitCode } : kind === 'attach' ? {} : { error: unknownEnd });
+  await pipe.close(exitCode === undefined ? { error: unknownEnd } : { exitCode });
 }
 
 async function resize(session: ExecSession, bytes: Uint8Array): Promise<void> {

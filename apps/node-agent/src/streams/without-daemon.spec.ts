@@ -77,6 +77,12 @@ describe('streams and stats while the daemon is away, or behaves badly', () => {
     expect([said, taken]).toEqual([['bye', 'end'], 'thanks']);
   });
 
+  it('attach is over when the output is, whether or not the container has ended', async () => {
+    jest.spyOn(runtime, 'attach').mockResolvedValue({ stdin: undefined, stdout: Readable.from([]), stderr: undefined, resize: async () => undefined, exitCode: new Promise(() => undefined) });
+    const pipe = await open({ kind: 'attach', container: 'main', stdin: false, stdout: true, stderr: true, tty: true });
+    expect(await pipe.closed).toEqual({});
+  });
+
   it('a command whose end nobody knows has not succeeded', async () => {
     jest.spyOn(runtime, 'exec').mockResolvedValue({ stdin: undefined, stdout: Readable.from([]), stderr: undefined, resize: async () => undefined, exitCode: Promise.resolve(undefined) });
     const pipe = await open(exec);
