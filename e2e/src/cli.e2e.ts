@@ -218,8 +218,8 @@ describe('roundsman demo', () => {
     const [code] = (await once(child, 'close')) as [number];
     if (code !== 0) throw new Error(`demo ended with ${code}:\n${stderr}`);
     expect(stderr).toContain('100 %');
-    // On a busy machine a prober may have been starved: it says so, and does not blame what it probed.
-    const starved = stdout.includes(' was starved while it measured');
+    // On a busy machine a prober may have been starved, or late by itself: it says so, and does not blame what it probed.
+    const starved = stdout.includes(' cannot be trusted');
     for (const task of ['NetReach mesh', 'AppHttpHealthy shop', 'NetDNS names']) expect(stdout).toMatch(new RegExp(`^${task}, round 1: (✔ succeed, verdict healthy${starved ? '|\\? succeed, verdict suspect|✘ fail, verdict suspect' : ''})$`, 'm'));
     expect(stdout).toMatch(starved ? /│ node-3 │( (\S+ % \S+|x) +│){3}/ : /│ node-3 │( 100 % \S+ +│){3}/);
     expect(stdout).toContain('npx roundsman up');

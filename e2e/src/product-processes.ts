@@ -82,8 +82,8 @@ export class ProductProcesses {
     await eventually(
       async () => {
         const list = await this.request('GET', '/apis/roundsman.io/v1/runners');
-        const items = (list.json['items'] ?? []) as { metadata: { name: string }; status?: { ready: boolean; ports: { http: number } } }[];
-        const ready = items.filter(({ metadata: { name }, status }) => status?.ready === true && status.ports.http === this.#echoPort(name)).map(({ metadata }) => metadata.name);
+        const items = (list.json['items'] ?? []) as { metadata: { name: string }; status?: { ready: boolean; instance: string } }[];
+        const ready = items.filter(({ metadata: { name }, status }) => status?.ready === true && status.instance === this.#instanceOf(name)).map(({ metadata }) => metadata.name);
         const missing = this.runners.filter((runner) => !ready.includes(runner));
         if (missing.length > 0) throw new Error(`not ready: ${missing.join(', ')} (gateway answers ${list.status})`);
       },
@@ -91,10 +91,10 @@ export class ProductProcesses {
     );
   }
 
-  /** HTTP port of a runner's echo target, as its present process said when it was up: a free one, so another than that of the process before it. */
-  #echoPort(runner: string): number | undefined {
+  /** Of the present process of a runner, as it said when it was up. */
+  #instanceOf(runner: string): string | undefined {
     const line = this.#processes.get(runner)?.logOfThisRun().find((text) => text.includes('"runner is up"'));
-    return line === undefined ? undefined : (JSON.parse(line) as { ports: { http: number } }).ports.http;
+    return line === undefined ? undefined : (JSON.parse(line) as { instance: string }).instance;
   }
 
   /** One request with the token; rejects when the gateway cannot be reached. */

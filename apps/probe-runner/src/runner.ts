@@ -101,7 +101,7 @@ export class Runner {
       }),
     );
     this.#every(work.ackWaitMs / 3, () => this.rounds.working());
-    log.info({ addresses: this.echo.addresses, ports: this.echo.ports }, 'runner is up');
+    log.info({ instance: this.instance, addresses: this.echo.addresses, ports: this.echo.ports }, 'runner is up');
   }
 
   /**

@@ -89,7 +89,11 @@ export class ServerProcess {
   pause(): void {
     process.kill(this.#pid, 'SIGSTOP');
     // One thread takes the signal, when its turn comes, and stops the others: until then they go on.
-    while (!this.#stopped()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    const late = performance.now() + 60_000;
+    while (!this.#stopped()) {
+      if (performance.now() > late) throw new Error(`${this.server.command} (process ${this.#pid}) did not stand still within a minute`);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
   }
 
   resume(): void {
