@@ -56,7 +56,8 @@ interface Connected {
 }
 
 function session({ stream, stdin, tty, resize, exitCode }: Connected): ExecSession {
-  const over = finished(stream, { writable: false }).catch(() => undefined);
+  const ended = new AbortController();
+  const over = finished(stream, { writable: false }).catch(() => undefined).then(() => ended.abort());
   const output: { readonly stdout: Readable; readonly stderr?: Readable } = tty ? { stdout: stream } : split(stream);
   const code = over.then(exitCode).catch(() => undefined);
   return {
@@ -66,7 +67,7 @@ function session({ stream, stdin, tty, resize, exitCode }: Connected): ExecSessi
     exitCode: code,
     resize: async (columns, rows) => {
       // A client tells its size at once, the program may not run yet.
-      for (const deadline = Date.now() + settleMs; !stream.destroyed; ) {
+      for (const deadline = Date.now() + settleMs; !ended.signal.aborted; ) {
         try {
           await resize({ w: columns, h: rows });
           return;

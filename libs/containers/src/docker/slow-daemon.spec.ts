@@ -61,6 +61,23 @@ describe('a daemon that is slow, or errs', () => {
     daemon.close();
   });
 
+  it('is not asked to size a terminal whose program has ended', async () => {
+    let sizes = 0;
+    await using fake = await FakeDaemon.start((request, response) => {
+      if (request.url?.includes('/attach') === true) return void response.writeHead(200, { 'content-type': 'application/vnd.docker.raw-stream' }).end();
+      if (request.url?.includes('/resize') === true) return void (sizes += 1, response.writeHead(409, { 'content-type': 'application/json' }).end('{"message":"is not running"}'));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ Config: { Tty: true }, State: { Running: false, ExitCode: 0 } }));
+    });
+    const daemon = new Daemon(fake.socket);
+    const session = await attachTo(daemon, 'c1', { stdin: true, tty: true }, new AbortController().signal);
+    session.stdout.resume();
+    await session.exitCode;
+    await session.resize(80, 24);
+    expect(sizes).toBe(0);
+    session.stdin?.destroy();
+    daemon.close();
+  });
+
   it('costs no look at every connection for each request', async () => {
     let looks = 0;
     Object.defineProperty(Socket.prototype, inspect.custom, { configurable: true, value: () => `look ${(looks += 1)}` });
