@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Lease, Node, Pod } from '@roundsman/api';
+import type { KubeObject, Lease, Node, Pod } from '@roundsman/api';
 import { TestCluster, unlessGone } from '../testing/cluster.ts';
 import { mayLeaveAtMs } from './disruption-pace.ts';
 import { leavesAtMs } from './taint-eviction.ts';
@@ -135,6 +135,9 @@ describe('a node that falls silent', () => {
     });
     expect((await cluster.get<Pod>('pods', 'patient'))?.metadata.deletionTimestamp).toBeUndefined();
     await cluster.until(async () => expect(await podReady('elsewhere')).toBe('True'));
+    // Its agent would tell anew of a pod that was taken for lost: what remains is that it was told.
+    const wasLost = async (object: KubeObject | undefined): Promise<boolean> => (await cluster.events(object!)).some((event) => event.startsWith('NodeNotReady: '));
+    expect((await wasLost(await cluster.get('pods', 'elsewhere'))) && !(await wasLost(await node('n2')))).toBe(false);
     cluster.nodes.rejoin('n1');
     await allReady('n1');
     await cluster.until(async () => {
