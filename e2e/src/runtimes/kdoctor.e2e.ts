@@ -130,11 +130,13 @@ whenDocker(describe)('the scenarios of kdoctor, by its own manifests', () => {
     const all = [...kinds.map((kind, index) => heavy(`e0000${index + 7}`, kind, { ...daemons, terminationGracePeriodMinutes: 5 })), ...kinds.map((kind, index) => heavy(`e000${index + 10}`, kind, { ...replicas, terminationGracePeriodMinutes: 5 }))];
     await rig.cluster.apply(...all.map(({ one, more }) => manifest(one, more)));
     await rig.until(async () => expect((await rig.made()).filter((name) => name.startsWith('Runtime'))).toHaveLength(all.length), 30_000);
+    const kept = await rig.runtime('roundsman-system', 'default');
+    expect(kept).toBeDefined();
     await rig.cluster.must(['delete', ...all.map(({ one }) => `${plurals[one.kind]}.kdoctor.io/${one.id}`), '--wait=false']);
     await rig.until(async () => expect(await rig.made()).toEqual([]), 60_000);
     for (const { one } of all) await rig.until(async () => expect(await rig.task(ownKind(one), one.id)).toBeUndefined());
     // The default runtime is nobody's to remove.
-    await rig.until(async () => expect((await rig.runtime('roundsman-system', 'default'))?.status?.phase).toBe('Ready'));
+    await rig.until(async () => expect(await rig.runtime('roundsman-system', 'default')).toMatchObject({ metadata: { uid: kept?.metadata.uid }, status: { phase: 'Ready' } }));
     expect(rig.cluster.dead()).toEqual([]);
   });
 });
