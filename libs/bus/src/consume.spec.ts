@@ -383,6 +383,8 @@ describe('when the server dies', () => {
     await eventually(() => result(3), { within: 30_000 });
     await eventually(() => report(3), { within: 30_000 });
     await eventually(() => expect([rounds, replayed]).toEqual([[1, 2, 3], [1, 2, 3]]), { within: 60_000 });
+    // Those, too, that nothing was stored in: made one after the other, and emptied after each test.
+    for (const stream of ['WORK', 'DLQ']) await eventually(() => jsm.streams.info(stream), { within: 30_000 });
   });
 });
 
