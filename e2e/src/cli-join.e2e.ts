@@ -107,6 +107,8 @@ const readyOf = (node: Node | undefined): string | undefined => node?.status.con
     expect((await there('down')).code).toBe(0);
     expect((await there('join', '--docker', 'off', '--detach')).code).toBe(0);
     expect(JSON.parse((await there('status', '--json')).stdout)).toMatchObject({ memberOf: address, running: true });
+    // Who is not heard yet would be forgotten at once, and might be heard a moment later.
+    await eventually(async () => expect(readyOf((await nodes()).get('far'))).toBe('True'), { within: 60_000 });
   });
 
   it('is forgotten for good', async () => {
