@@ -50,7 +50,11 @@ describe('node agents', () => {
   afterEach(async () => {
     await running?.stop();
     running = undefined;
-    for (const node of nodes) for (const pid of await runnerPids(join(root, node))) process.kill(pid, 'SIGKILL');
+    for (const node of nodes) {
+      for (const pid of await runnerPids(join(root, node))) process.kill(pid, 'SIGKILL');
+      // Gone, before the next agent looks for one that it could adopt, and before its folder is removed.
+      await eventually(async () => expect(await runnerPids(join(root, node))).toEqual([]));
+    }
   });
   afterAll(async () => {
     await nats.stop();
